@@ -1,0 +1,133 @@
+// Package id gives every kind of row its own identifier type, so that a wrong id
+// does not compile. All are random UUIDs (version 4), on the wire and in Postgres.
+package id
+
+import (
+	"database/sql/driver"
+	"fmt"
+
+	"github.com/google/uuid"
+)
+
+// ID is a UUID that belongs to rows of kind K. Its zero value is "none".
+type ID[K kind] struct{ u uuid.UUID }
+
+type kind interface{ kindName() string }
+
+type (
+	participantKind  struct{}
+	organizationKind struct{}
+	conversationKind struct{}
+	messageKind      struct{}
+	executorKind     struct{}
+	queueItemKind    struct{}
+	turnKind         struct{}
+	sessionKind      struct{}
+	credentialKind   struct{}
+	taskKind         struct{}
+)
+
+func (participantKind) kindName() string  { return "participant" }
+func (organizationKind) kindName() string { return "organization" }
+func (conversationKind) kindName() string { return "conversation" }
+func (messageKind) kindName() string      { return "message" }
+func (executorKind) kindName() string     { return "executor" }
+func (queueItemKind) kindName() string    { return "queue item" }
+func (turnKind) kindName() string         { return "turn" }
+func (sessionKind) kindName() string      { return "session" }
+func (credentialKind) kindName() string   { return "credential" }
+func (taskKind) kindName() string         { return "task" }
+
+// The identifiers. People and agents share Participant (decision 1).
+type (
+	Participant  = ID[participantKind]
+	Organization = ID[organizationKind]
+	Conversation = ID[conversationKind]
+	Message      = ID[messageKind]
+	Executor     = ID[executorKind]
+	QueueItem    = ID[queueItemKind]
+	Turn         = ID[turnKind]
+	Session      = ID[sessionKind]
+	Credential   = ID[credentialKind]
+	Task         = ID[taskKind]
+)
+
+// New makes a random identifier: id.New[id.Message]().
+func New[T interface{ fresh() T }]() T {
+	var zero T
+	return zero.fresh()
+}
+
+func (ID[K]) fresh() ID[K] { return ID[K]{uuid.New()} }
+
+// Parse reads the canonical form. The error names the kind and not the input.
+func Parse[T interface{ parse(string) (T, error) }](s string) (T, error) {
+	var zero T
+	return zero.parse(s)
+}
+
+func (ID[K]) parse(s string) (ID[K], error) {
+	u, err := uuid.Parse(s)
+	if err != nil || len(s) != 36 {
+		var k K
+		return ID[K]{}, fmt.Errorf("not a %s id", k.kindName())
+	}
+	return ID[K]{u}, nil
+}
+
+// From makes a typed identifier of a raw UUID.
+func From[T interface{ from(uuid.UUID) T }](u uuid.UUID) T {
+	var zero T
+	return zero.from(u)
+}
+
+func (ID[K]) from(u uuid.UUID) ID[K] { return ID[K]{u} }
+
+// String is the canonical 36-character form.
+func (i ID[K]) String() string { return i.u.String() }
+
+// UUID is the raw value.
+func (i ID[K]) UUID() uuid.UUID { return i.u }
+
+// IsZero reports "none".
+func (i ID[K]) IsZero() bool { return i.u == uuid.Nil }
+
+// MarshalText makes JSON strings.
+func (i ID[K]) MarshalText() ([]byte, error) { return i.u.MarshalText() }
+
+// UnmarshalText reads JSON strings.
+func (i *ID[K]) UnmarshalText(b []byte) error {
+	v, err := (ID[K]{}).parse(string(b))
+	if err != nil {
+		return err
+	}
+	*i = v
+	return nil
+}
+
+// Scan reads a uuid column. NULL becomes the zero value.
+func (i *ID[K]) Scan(src any) error {
+	if src == nil {
+		*i = ID[K]{}
+		return nil
+	}
+	return i.u.Scan(src)
+}
+
+// Value writes a uuid column; the zero value becomes NULL.
+func (i ID[K]) Value() (driver.Value, error) {
+	if i.IsZero() {
+		return nil, nil
+	}
+	return i.u.String(), nil
+}
+
+// Strings turns ids into text for `$1::uuid[]` parameters, which work in every
+// pgx exec mode.
+func Strings[K kind](ids []ID[K]) []string {
+	out := make([]string, len(ids))
+	for n, i := range ids {
+		out[n] = i.String()
+	}
+	return out
+}
