@@ -1,0 +1,1 @@
+DROP TABLE conversation_changes, messages, conversation_members, conversations;
