@@ -1,0 +1,87 @@
+package wire
+
+// Conversation is a room (desktop 5.1, bridge 4.2). `seq` is ours (docs/protocol.md 5).
+type Conversation struct {
+	ID                     string               `json:"id"`
+	Type                   string               `json:"type"`
+	Title                  *string              `json:"title"`
+	AvatarURL              *string              `json:"avatarUrl"`
+	CreatedBy              *string              `json:"createdBy"`
+	Metadata               Map                  `json:"metadata"`
+	InsertedAt             Time                 `json:"insertedAt"`
+	UpdatedAt              Time                 `json:"updatedAt"`
+	LastMessage            *Message             `json:"lastMessage"`
+	Members                []ConversationMember `json:"members"`
+	Pinned                 bool                 `json:"pinned"`
+	ParentConversationID   *string              `json:"parentConversationId"`
+	OrganizationID         *string              `json:"organizationId"`
+	AgentsAddWithoutAsking bool                 `json:"agentsAddWithoutAsking"`
+	UnreadCount            int                  `json:"unreadCount"`
+	MentionCount           int                  `json:"mentionCount"`
+	LastReadSeq            int64                `json:"lastReadSeq"` // ours: the caller's read mark, a messageSeq
+	Seq                    int64                `json:"seq"`
+}
+
+// ConversationMember is a participant's place in a room. displayName stands at the top level too, as the bridge reads it there.
+type ConversationMember struct {
+	ParticipantID string      `json:"participantId"`
+	DisplayName   string      `json:"displayName"`
+	Role          string      `json:"role"`
+	Participant   Participant `json:"participant"`
+}
+
+// Conversations lists rooms.
+type Conversations struct {
+	Conversations []Conversation `json:"conversations"`
+}
+
+// ConversationCreate is the body of POST /api/conversations.
+type ConversationCreate struct {
+	Type      string   `json:"type"`
+	Title     *string  `json:"title"`
+	MemberIDs []string `json:"memberIds"`
+	Metadata  Map      `json:"metadata,omitempty"`
+}
+
+// ConversationPatch is the body of PATCH /api/conversations/:id: an absent key leaves, null clears.
+type ConversationPatch struct {
+	Title                  *string `json:"title"`
+	AvatarURL              *string `json:"avatarUrl"`
+	AgentsAddWithoutAsking *bool   `json:"agentsAddWithoutAsking"`
+}
+
+// MemberAdd is the body of POST /api/conversations/:id/members.
+type MemberAdd struct {
+	ParticipantID string `json:"participantId"`
+}
+
+// UnreadCounts answers GET /api/unread-counts.
+type UnreadCounts struct {
+	UnreadCounts map[string]int `json:"unreadCounts"`
+}
+
+// StopAgentsRequest is the body of POST /api/conversations/:id/stop-agents; agentId is ours and stops one agent only.
+type StopAgentsRequest struct {
+	LastMessageID *string `json:"lastMessageId"`
+	AgentID       *string `json:"agentId"`
+}
+
+// StopAgents is its answer. stale: a newer human message exists, nothing was stopped.
+type StopAgents struct {
+	Stopped int  `json:"stopped"`
+	Stale   bool `json:"stale,omitempty"`
+}
+
+// Change is one persisted change of a room (docs/protocol.md 5).
+type Change struct {
+	Seq     int64  `json:"seq"`
+	Event   string `json:"event"`
+	Payload any    `json:"payload"`
+}
+
+// Changes answers GET /api/conversations/:id/changes.
+type Changes struct {
+	Changes []Change `json:"changes"`
+	Seq     int64    `json:"seq"`
+	Reset   bool     `json:"reset"`
+}
