@@ -1,0 +1,24 @@
+/** Query keys, one tree, so that an event can invalidate exactly what it touched. */
+import type { Id } from "./types";
+
+export const keys = {
+  me: ["me"] as const,
+  sessions: ["me", "sessions"] as const,
+  notificationPreferences: ["me", "notification-preferences"] as const,
+  settings: ["me", "settings"] as const,
+  llmKeys: ["me", "llm-keys"] as const,
+  signupPolicy: ["auth", "signup-policy"] as const,
+  fieldLimits: ["field-limits"] as const,
+  models: ["models"] as const,
+  localSetup: ["setup", "local"] as const,
+  conversation: (id: Id) => ["conversations", id] as const,
+  receipts: (id: Id, messageIds: readonly Id[]) => ["conversations", id, "receipts", ...messageIds] as const,
+  agents: {
+    all: ["agents"] as const,
+    list: ["agents", "list"] as const,
+    health: ["agents", "health"] as const,
+    one: (id: Id) => ["agents", "one", id] as const,
+    oneHealth: (id: Id) => ["agents", "one", id, "health"] as const,
+    turns: (id: Id) => ["agents", "one", id, "turns"] as const,
+  },
+};

@@ -1,0 +1,332 @@
+/**
+ * The objects on the wire as this client reads them (contract desktop.md 5; docs/protocol.md for what we add).
+ *
+ * Written for the reader: a key is optional when a server may leave it out, and only keys that some screen reads are listed. `wire.gen.ts` is the
+ * server's side of the same truth, generated from `internal/wire`; `wire.check.ts` fails to compile when the two disagree.
+ */
+
+export type Id = string;
+/** ISO-8601, UTC, constant precision, ends in `Z`: comparable as a string. */
+export type Timestamp = string;
+export type JsonMap = Record<string, unknown>;
+
+export type ParticipantType = "human" | "agent";
+
+export interface OrganizationRef {
+  id: Id;
+  name: string;
+  avatarUrl?: string | null;
+  isPersonal?: boolean;
+  role?: "owner" | "admin" | "member";
+}
+
+/** A person or an agent as others see it. */
+export interface Participant {
+  id: Id;
+  type: ParticipantType;
+  displayName: string;
+  avatarUrl?: string | null;
+  description?: string | null;
+  metadata?: JsonMap;
+  online?: boolean;
+  externalTool?: string | null;
+  insertedAt?: Timestamp;
+}
+
+/** `GET /api/me`: the signed-in person. */
+export interface Self extends Participant {
+  firstName?: string | null;
+  lastName?: string | null;
+  email?: string;
+  timezone?: string | null;
+  /** null: follow the device. */
+  locale?: string | null;
+  activeOrganizationId?: Id | null;
+  organizations?: OrganizationRef[];
+  platformAdmin?: boolean;
+  features?: Record<string, boolean>;
+  marketingOptIn?: boolean;
+  analyticsOptIn?: boolean;
+  acceptedPolicyVersion?: string | null;
+  policyReacceptRequired?: boolean;
+}
+
+export interface Member {
+  participantId: Id;
+  role?: string;
+  participant?: Participant;
+}
+
+export interface Sender {
+  id: Id;
+  type: ParticipantType;
+  displayName: string;
+  avatarUrl?: string | null;
+}
+
+export interface Reaction {
+  emoji: string;
+  participantIds: Id[];
+}
+
+export interface FileAttachment {
+  id: Id;
+  filename?: string;
+  contentType?: string;
+  sizeBytes?: number;
+  downloadUrl?: string;
+  previewUrl?: string;
+}
+
+export interface AwaitingAgent {
+  agent_id: Id;
+  agent_name?: string;
+  task_id?: Id;
+  work_conversation_id?: Id;
+}
+
+export interface NotAnswered {
+  reason: "stopped" | "expired" | string;
+  agents?: string[];
+  at?: Timestamp;
+}
+
+/** Known keys of a message's free-form metadata; unknown ones pass through. */
+export interface MessageMetadata extends JsonMap {
+  client_nonce?: string;
+  stream_id?: string;
+  mentions?: { displayName: string; id?: Id }[];
+  model?: string;
+  backend?: string;
+  source?: string;
+  errorKind?: string;
+  /** Stable code of a notice or an error, rendered from our catalogue (decision 24). */
+  code?: string;
+  awaiting_agent?: AwaitingAgent | null;
+  not_answered?: NotAnswered | null;
+}
+
+export interface Message {
+  id: Id;
+  conversationId: Id;
+  senderId: Id | null;
+  sender?: Sender | null;
+  content: string;
+  contentType?: string;
+  messageType?: string;
+  metadata?: MessageMetadata;
+  contentStructured?: { data?: JsonMap; payload?: JsonMap } | null;
+  parentMessageId?: Id | null;
+  turnGroupId?: string | null;
+  fileAttachments?: FileAttachment[];
+  reactions?: Reaction[];
+  threadRootId?: Id | null;
+  threadOnly?: boolean;
+  replyCount?: number;
+  lastReplyAt?: Timestamp | null;
+  replySenderIds?: Id[];
+  insertedAt: Timestamp;
+  updatedAt?: Timestamp;
+  readableText?: string | null;
+  notificationCategory?: string | null;
+  /** Dense per conversation, counts messages only (docs/protocol.md 5). */
+  messageSeq?: number;
+}
+
+export type ConversationType = "direct" | "group" | "channel" | "task" | "session";
+
+export interface Conversation {
+  id: Id;
+  type: ConversationType;
+  title?: string | null;
+  avatarUrl?: string | null;
+  createdBy?: Id | null;
+  metadata?: JsonMap;
+  insertedAt: Timestamp;
+  updatedAt: Timestamp;
+  lastMessage?: Message | null;
+  members?: Member[];
+  pinned?: boolean;
+  parentConversationId?: Id | null;
+  organizationId?: Id | null;
+  agentsAddWithoutAsking?: boolean;
+  /** Version of the room; every event on its topic carries the next one. */
+  seq?: number;
+}
+
+/** `event` is the name the same change has on the socket; `payload` its payload there. */
+export interface Change {
+  seq: number;
+  event: string;
+  payload: JsonMap;
+}
+
+export interface ChangesPage {
+  changes: Change[];
+  seq: number;
+  reset?: boolean;
+}
+
+export type AgentPresence = "online_local" | "offline";
+export type AgentActivity = "thinking" | "tool_call" | "writing" | "analyzing" | "waiting" | "working";
+export type StreamStatus = "started" | "streaming" | "complete" | "cancelled";
+export type StreamPhase = "thinking" | "tool_call" | "writing" | "analyzing" | "queued" | "waiting";
+export type Effort = "low" | "medium" | "high" | "max";
+
+export interface ModelConfig extends JsonMap {
+  backend?: string | null;
+  model?: string | null;
+  effort?: Effort | null;
+  execution_mode?: string | null;
+  llm_api_key_id?: Id | null;
+  cli_connection?: string | null;
+}
+
+export interface Agent {
+  id: Id;
+  displayName: string;
+  description?: string | null;
+  avatarUrl?: string | null;
+  agentType?: string;
+  ownerId?: Id;
+  insertedAt?: Timestamp;
+  status?: string;
+  runtime?: "local" | "org_host" | "external";
+  presence?: AgentPresence;
+  online?: boolean;
+  deviceName?: string | null;
+  deviceNickname?: string | null;
+  presenceMode?: "always_on" | "wake_on_demand" | "manual";
+  lastActiveAt?: Timestamp | null;
+  modelConfig?: ModelConfig;
+  metadata?: JsonMap;
+  capabilities?: string[];
+  soulMd?: string | null;
+  soulMdInherited?: boolean;
+  soulMdSourceName?: string | null;
+  lifecycleStage?: "onboarding" | "established";
+}
+
+/** Answer of create and regenerate-key: the only two times the key is in clear. */
+export interface AgentWithKey extends Agent {
+  apiKey: string;
+}
+
+export interface Blocker {
+  code: string;
+  message?: string;
+  detail?: string;
+  reported?: boolean;
+  minVersion?: string;
+}
+
+export type HealthStatus = "healthy" | "degraded" | "stuck" | "offline";
+
+export interface AgentHealth {
+  agentId: Id;
+  displayName?: string;
+  healthStatus: HealthStatus;
+  executorCount: number;
+  onlineExecutorCount: number;
+  stuckCount: number;
+  queuedTasks: number;
+  queuedMessages: number;
+  blocker?: Blocker | null;
+}
+
+export interface ExecutorHealth {
+  id: Id;
+  displayName?: string;
+  executorKey: string;
+  status: string;
+  lastPollAt?: Timestamp | null;
+  secondsSincePoll?: number | null;
+  activeTaskCount?: number;
+  pendingCommand?: { type: string; reason?: string; issuedAt?: Timestamp } | null;
+}
+
+export interface AgentHealthDetail extends AgentHealth {
+  executors: ExecutorHealth[];
+  stuckTasks?: { id: Id; taskId: Id; title?: string; claimedAt: Timestamp; status: string; elapsedSeconds: number }[];
+  unackedMessages?: { id: Id; messageId: Id; conversationId: Id; claimedAt: Timestamp; elapsedSeconds: number }[];
+}
+
+export type TurnOutcome = "answered" | "passed" | "failed" | "stopped" | "unanswered" | "expired" | "merged" | string;
+
+/** One finished turn of an agent (ours: `GET /api/agents/:id/turns`). */
+export interface Turn {
+  id: Id;
+  conversationId: Id;
+  messageId: Id;
+  outcome: TurnOutcome;
+  errorCode?: string | null;
+  startedAt?: Timestamp | null;
+  endedAt: Timestamp;
+  durationMs?: number | null;
+  model?: string | null;
+  backend?: string | null;
+  inputTokens?: number | null;
+  outputTokens?: number | null;
+  toolCalls?: number | null;
+}
+
+export interface CatalogModel {
+  id: string;
+  label: string;
+  legacy?: boolean;
+  runtimes?: Record<string, string>;
+}
+
+export interface CatalogProvider {
+  id: string;
+  label: string;
+  requiresLlmKey?: boolean;
+  supportedModes?: string[];
+  models: CatalogModel[];
+  cliConnections?: string[];
+}
+
+export interface ModelCatalog {
+  providers: CatalogProvider[];
+  llmKeyProviders?: { id: string; label: string }[];
+}
+
+/** A stored model key; its token is never sent back. */
+export interface LlmKey {
+  id: Id;
+  provider: string;
+  label?: string | null;
+  isDefault?: boolean;
+  status?: string;
+  lastValidatedAt?: Timestamp | null;
+  insertedAt?: Timestamp;
+}
+
+/** A signed-in device (ours: `GET /api/me/sessions`). */
+export interface Session {
+  id: Id;
+  current: boolean;
+  userAgent?: string | null;
+  ip?: string | null;
+  createdAt: Timestamp;
+  lastSeenAt?: Timestamp | null;
+}
+
+export type LocalBackend = "claude_cli" | "codex_cli" | "anthropic" | "openai";
+
+/** What this machine can run an agent with (ours: `GET /api/setup/local`). */
+export interface LocalSetup {
+  demoAgentId: Id | null;
+  offers: { backend: LocalBackend; label: string; ready: boolean }[];
+}
+
+export interface FieldLimits {
+  agent: { displayName: number; description: number; creationBrief: number };
+  profile: { displayName: number; description: number };
+}
+
+export interface Receipt {
+  messageId: Id;
+  agentId: Id;
+  state: "accepted" | "claimed" | "working" | "answered" | "merged" | "passed" | "unanswered" | "failed" | "expired" | "stopped";
+}
