@@ -1,0 +1,1 @@
+export const timeline = {} as const;

@@ -1,0 +1,3 @@
+import type { composer as en } from "../en/composer";
+
+export const composer: Record<keyof typeof en, string> = {};

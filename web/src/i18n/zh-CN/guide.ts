@@ -1,0 +1,3 @@
+import type { guide as en } from "../en/guide";
+
+export const guide: Record<keyof typeof en, string> = {};

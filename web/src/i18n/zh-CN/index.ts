@@ -1,0 +1,23 @@
+import { activity } from "./activity";
+import { agents } from "./agents";
+import { auth } from "./auth";
+import { common } from "./common";
+import { composer } from "./composer";
+import { guide } from "./guide";
+import { profile } from "./profile";
+import { rooms } from "./rooms";
+import { shell } from "./shell";
+import { timeline } from "./timeline";
+
+export const zhCN = {
+  ...common,
+  ...shell,
+  ...rooms,
+  ...timeline,
+  ...composer,
+  ...activity,
+  ...auth,
+  ...agents,
+  ...profile,
+  ...guide,
+};

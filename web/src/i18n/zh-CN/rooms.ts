@@ -1,0 +1,3 @@
+import type { rooms as en } from "../en/rooms";
+
+export const rooms: Record<keyof typeof en, string> = {};
