@@ -1,0 +1,92 @@
+package pg
+
+import (
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// poolRows gives its connection back when it is closed or read to the end.
+type poolRows struct {
+	pgx.Rows
+	conn *pgxpool.Conn
+}
+
+func (r *poolRows) release() {
+	if r.conn != nil {
+		r.conn.Release()
+		r.conn = nil
+	}
+}
+
+func (r *poolRows) Close() {
+	r.Rows.Close()
+	r.release()
+}
+
+func (r *poolRows) Next() bool {
+	more := r.Rows.Next()
+	if !more {
+		r.Close()
+	}
+	return more
+}
+
+func (r *poolRows) Scan(dest ...any) error {
+	err := r.Rows.Scan(dest...)
+	if err != nil {
+		r.Close()
+	}
+	return err
+}
+
+func (r *poolRows) Err() error { return mapErr(r.Rows.Err()) }
+
+// poolRow gives its connection back after Scan.
+type poolRow struct {
+	row  pgx.Row
+	conn *pgxpool.Conn
+}
+
+func (r *poolRow) Scan(dest ...any) error {
+	defer r.conn.Release()
+	return mapErr(r.row.Scan(dest...))
+}
+
+// poolBatch gives its connection back when closed.
+type poolBatch struct {
+	pgx.BatchResults
+	conn *pgxpool.Conn
+}
+
+func (b *poolBatch) Close() error {
+	err := b.BatchResults.Close()
+	if b.conn != nil {
+		b.conn.Release()
+		b.conn = nil
+	}
+	return mapErr(err)
+}
+
+// failedRows answers every question with the error of a statement that was never sent.
+type failedRows struct{ err error }
+
+func (failedRows) Close()                                       {}
+func (r failedRows) Err() error                                 { return r.err }
+func (failedRows) CommandTag() pgconn.CommandTag                { return pgconn.CommandTag{} }
+func (failedRows) FieldDescriptions() []pgconn.FieldDescription { return nil }
+func (failedRows) Next() bool                                   { return false }
+func (r failedRows) Scan(...any) error                          { return r.err }
+func (r failedRows) Values() ([]any, error)                     { return nil, r.err }
+func (failedRows) RawValues() [][]byte                          { return nil }
+func (failedRows) Conn() *pgx.Conn                              { return nil }
+func (failedRows) TypeMap() *pgtype.Map                         { return nil }
+
+type failedBatch struct{ err error }
+
+func (b failedBatch) Exec() (pgconn.CommandTag, error) { return pgconn.CommandTag{}, b.err }
+func (b failedBatch) Query() (pgx.Rows, error)         { return failedRows{err: b.err}, b.err }
+func (b failedBatch) QueryRow() pgx.Row                { return failedRows{err: b.err} }
+func (b failedBatch) Close() error                     { return b.err }
+func (failedBatch) Tx() pgx.Tx                         { return nil }
