@@ -42,6 +42,8 @@ CREATE TABLE queued_messages (
     answered_at     timestamptz(6),
     answer_id       uuid,
     stale_refused   boolean NOT NULL DEFAULT false,
+    -- The agent said explicitly that it will not answer (end_turn), and why.
+    passed_reason   text,
     attempt         integer NOT NULL DEFAULT 0,
     UNIQUE (agent_id, message_id)
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);

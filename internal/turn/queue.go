@@ -1,0 +1,114 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/pg"
+)
+
+// EnqueueTx puts the items into the queue. A pair of agent and message that is
+// there already, or whose turn is over, is left alone. It tells how many are new.
+func EnqueueTx(ctx context.Context, tx *pg.Tx, items []NewItem) (added int, err error) {
+	if len(items) == 0 {
+		return 0, nil
+	}
+	agents, rooms, messages := make([]string, len(items)), make([]string, len(items)), make([]string, len(items))
+	for n, i := range items {
+		agents[n], rooms[n], messages[n] = i.AgentID.String(), i.ConversationID.String(), i.MessageID.String()
+	}
+	tag, err := tx.Exec(ctx, queryEnqueue, agents, rooms, messages)
+	if err != nil {
+		return 0, fmt.Errorf("enqueue messages: %w", err)
+	}
+	return int(tag.RowsAffected()), nil
+}
+
+// OpenClaimTx is the one claim that the agent holds in the room, its head when it
+// answers several messages, locked; nil when it holds none.
+func OpenClaimTx(ctx context.Context, tx *pg.Tx, agent id.Participant, conv id.Conversation) (*Claim, error) {
+	return one(ctx, tx, "open claim", queryOpenClaim, agent, conv)
+}
+
+// LockTx reads and locks one row; nil when it is gone.
+func LockTx(ctx context.Context, tx *pg.Tx, q id.QueueItem) (*Claim, error) {
+	return one(ctx, tx, "lock queue row", queryLockRow, q)
+}
+
+// Get reads one row; nil when it is gone.
+func Get(ctx context.Context, q pg.Querier, item id.QueueItem) (*Claim, error) {
+	return one(ctx, q, "read queue row", queryRow, item)
+}
+
+// LockGroupTx locks all rows of the turn that q belongs to, oldest first, the
+// head last; empty when q is not claimed.
+func LockGroupTx(ctx context.Context, tx *pg.Tx, q id.QueueItem) ([]Claim, error) {
+	return many(ctx, tx, "lock turn", queryLockGroup, q)
+}
+
+// MarkAnsweredTx records that a final message of this turn is stored (decision
+// 14): all its rows are then closed at expiry and never delivered again.
+func MarkAnsweredTx(ctx context.Context, tx *pg.Tx, q id.QueueItem, answer id.Message) error {
+	group, err := LockGroupTx(ctx, tx, q)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, queryMarkAnswered, ids(group), answer); err != nil {
+		return fmt.Errorf("mark answered: %w", err)
+	}
+	return nil
+}
+
+// MarkPassedTx records a silent end of the turn (end_turn): like an answer, but
+// without a message.
+func MarkPassedTx(ctx context.Context, tx *pg.Tx, q id.QueueItem, reason string) error {
+	group, err := LockGroupTx(ctx, tx, q)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, queryMarkPassed, ids(group), reason); err != nil {
+		return fmt.Errorf("mark passed: %w", err)
+	}
+	return nil
+}
+
+// MarkStaleRefusedTx records the one refusal of a stale draft that a claim may
+// have (decision 18). The caller commits it although nothing else is stored.
+func MarkStaleRefusedTx(ctx context.Context, tx *pg.Tx, q id.QueueItem) error {
+	if _, err := tx.Exec(ctx, queryMarkStale, q); err != nil {
+		return fmt.Errorf("mark stale: %w", err)
+	}
+	return nil
+}
+
+func ids(claims []Claim) []string {
+	out := make([]string, len(claims))
+	for n := range claims {
+		out[n] = claims[n].QueueID.String()
+	}
+	return out
+}
+
+func one(ctx context.Context, q pg.Querier, what, sql string, args ...any) (*Claim, error) {
+	all, err := many(ctx, q, what, sql, args...)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return &all[0], nil
+}
+
+func many(ctx context.Context, q pg.Querier, what, sql string, args ...any) ([]Claim, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Claim])
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return out, nil
+}
