@@ -143,7 +143,9 @@ func NoContent(w http.ResponseWriter) error {
 
 // Decode reads a JSON body of at most MaxBody bytes into v. An empty body leaves v as it is
 // (clients send the content type always, desktop 1.1). Unknown keys are ignored.
-func Decode(w http.ResponseWriter, r *http.Request, v any) error { return DecodeLimit(w, r, v, MaxBody) }
+func Decode(w http.ResponseWriter, r *http.Request, v any) error {
+	return DecodeLimit(w, r, v, MaxBody)
+}
 
 // DecodeLimit is Decode with a limit of its own.
 func DecodeLimit(w http.ResponseWriter, r *http.Request, v any, limit int64) error {

@@ -1,0 +1,192 @@
+// Package agent owns the table agents: who an agent is (role, soul, model), who
+// owns it, and its API key. What it does belongs to turn, where it runs to executor.
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/agntchat/agntchat/internal/fault"
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/pg"
+)
+
+// Limits in characters (desktop 6) and numbers.
+const (
+	MaxDescription = 1000
+	MaxSoul        = 100_000
+	MaxAgents      = 500 // live agents of one owner
+)
+
+// Agent is one agent's own record; the jsonb columns are raw. Its name, picture
+// and status are those of its participant.
+type Agent struct {
+	ID                     id.Participant
+	OwnerID                id.Participant
+	Description            string
+	AgentType              string
+	Capabilities           []string
+	StructuredCapabilities json.RawMessage
+	Metadata               json.RawMessage
+	ModelConfig            json.RawMessage
+	Settings               json.RawMessage
+	SoulMD                 string `db:"soul_md"`
+	Runtime                string
+	PresenceMode           string
+	IdleTimeoutSeconds     *int
+	OrganizationID         id.Organization
+	OrganizationIDs        []id.Organization `db:"organization_ids"`
+	LastActiveAt           *time.Time
+	KeyPrefix              string
+	KeyVersion             int
+	InsertedAt             time.Time
+	UpdatedAt              time.Time
+}
+
+// New is what a new agent needs.
+type New struct {
+	ID              id.Participant
+	OwnerID         id.Participant
+	Description     string
+	AgentType       string
+	Capabilities    []string
+	Metadata        json.RawMessage
+	ModelConfig     json.RawMessage
+	SoulMD          string
+	Runtime         string
+	OrganizationID  id.Organization
+	OrganizationIDs []id.Organization
+	Key             Key
+}
+
+// InsertTx makes the agent. Invalid with code too_many beyond MaxAgents.
+func InsertTx(ctx context.Context, tx *pg.Tx, n New) error {
+	var have int
+	if err := tx.QueryRow(ctx, countSQL, n.OwnerID).Scan(&have); err != nil {
+		return err
+	}
+	if have >= MaxAgents {
+		return fault.Newf(fault.Invalid, "too_many", "You can have at most %d agents. Delete one first.", MaxAgents)
+	}
+	_, err := tx.Exec(ctx, insertSQL, n.ID, n.OwnerID, n.Description, n.AgentType, orNone(n.Capabilities), text(n.Metadata), text(n.ModelConfig),
+		n.SoulMD, n.Runtime, n.OrganizationID, pins(n.OrganizationIDs), n.Key.Prefix, n.Key.Hash)
+	return err
+}
+
+// Get reads one agent; fault.ErrNotFound when absent.
+func Get(ctx context.Context, q pg.Querier, aid id.Participant) (Agent, error) {
+	rows, err := q.Query(ctx, getSQL, aid)
+	if err != nil {
+		return Agent{}, err
+	}
+	a, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Agent])
+	if pg.IsNotFound(err) {
+		return Agent{}, fault.ErrNotFound
+	}
+	return a, err
+}
+
+// Patch changes an agent; nil fields stay.
+type Patch struct {
+	Description            *string
+	AgentType              *string
+	Capabilities           *[]string
+	Metadata               json.RawMessage // merged, null removes a key
+	Settings               json.RawMessage // merged, null removes a key
+	ModelConfig            json.RawMessage // merged, null removes a key
+	StructuredCapabilities json.RawMessage // merged, null removes a key
+	SoulMD                 *string
+	Runtime                *string
+	PresenceMode           *string
+	SetPins                bool
+	OrganizationIDs        []id.Organization // nil = everywhere
+}
+
+// PatchTx applies a change.
+func PatchTx(ctx context.Context, tx *pg.Tx, aid id.Participant, p Patch) error {
+	var caps []string
+	if p.Capabilities != nil {
+		caps = orNone(*p.Capabilities)
+	}
+	_, err := tx.Exec(ctx, patchSQL, aid, p.Description, p.AgentType, p.Capabilities != nil, orNone(caps), text(p.Metadata), text(p.Settings),
+		text(p.ModelConfig), text(p.StructuredCapabilities), p.SoulMD, p.Runtime, p.PresenceMode, p.SetPins, pins(p.OrganizationIDs))
+	return err
+}
+
+// SetKeyTx puts a new key in force and returns its version; tokens of older versions are dead.
+func SetKeyTx(ctx context.Context, tx *pg.Tx, aid id.Participant, k Key) (int, error) {
+	var version int
+	err := tx.QueryRow(ctx, setKeySQL, aid, k.Prefix, k.Hash).Scan(&version)
+	return version, err
+}
+
+// BumpKeyVersionTx kills all tokens at once without changing the key: at deactivation.
+func BumpKeyVersionTx(ctx context.Context, tx *pg.Tx, aid id.Participant) error {
+	_, err := tx.Exec(ctx, bumpKeySQL, aid)
+	return err
+}
+
+// TouchActive notes that the agent did something now.
+func TouchActive(ctx context.Context, q pg.Querier, aid id.Participant) error {
+	_, err := q.Exec(ctx, touchSQL, aid)
+	return err
+}
+
+// Identity is what authentication needs of an agent, cached by flow.
+type Identity struct {
+	ID             id.Participant
+	OwnerID        id.Participant
+	OrganizationID id.Organization
+	DisplayName    string
+	Status         string
+	Runtime        string
+	CodeAction     bool
+	KeyHash        []byte
+	KeyVersion     int
+}
+
+// IdentityOf reads it by id.
+func IdentityOf(ctx context.Context, q pg.Querier, aid id.Participant) (Identity, error) {
+	return identity(q.Query(ctx, identitySQL, aid))
+}
+
+// IdentityByPrefix reads it by the lookup part of a key.
+func IdentityByPrefix(ctx context.Context, q pg.Querier, prefix string) (Identity, error) {
+	return identity(q.Query(ctx, identityByPrefixSQL, prefix))
+}
+
+func identity(rows pgx.Rows, err error) (Identity, error) {
+	if err != nil {
+		return Identity{}, err
+	}
+	i, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Identity])
+	if pg.IsNotFound(err) {
+		return Identity{}, fault.ErrNotFound
+	}
+	return i, err
+}
+
+func orNone(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}
+
+func text(b json.RawMessage) string {
+	if len(b) == 0 || string(b) == "null" {
+		return "{}"
+	}
+	return string(b)
+}
+
+func pins(ids []id.Organization) *[]string {
+	if ids == nil {
+		return nil
+	}
+	s := id.Strings(ids)
+	return &s
+}
