@@ -1,14 +1,27 @@
 /** Agents: list, lifecycle, configuration, health, turns, models, local setup (contract 4.3, 4.10, 4.11; turns and setup are ours). */
 import { api } from "./client";
-import type { Agent, AgentHealth, AgentHealthDetail, AgentWithKey, FieldLimits, Id, LocalBackend, LocalSetup, ModelCatalog, ModelConfig, Timestamp, Turn } from "./types";
+import type {
+  Agent,
+  AgentHealth,
+  AgentHealthDetail,
+  AgentWithKey,
+  FieldLimits,
+  Id,
+  LocalBackend,
+  LocalSetup,
+  ModelCatalog,
+  ModelConfig,
+  Timestamp,
+  Turn,
+} from "./types";
 
 const agent = (id: Id) => `/api/agents/${encodeURIComponent(id)}`;
 
-export async function listAgents(signal?: AbortSignal): Promise<Agent[]> {
+export async function listAgents(signal?: AbortSignal | undefined): Promise<Agent[]> {
   return (await api.get<{ agents: Agent[] }>("/api/agents", { signal })).agents;
 }
 
-export function getAgent(id: Id, signal?: AbortSignal): Promise<Agent> {
+export function getAgent(id: Id, signal?: AbortSignal | undefined): Promise<Agent> {
   return api.get(agent(id), { signal });
 }
 
@@ -25,7 +38,10 @@ export function createAgent(input: AgentInput): Promise<AgentWithKey> {
   return api.post("/api/agents", { runtime: "local", ...input });
 }
 
-export async function updateAgent(id: Id, input: Partial<Pick<AgentInput, "displayName" | "description" | "agentType">> & { avatarUrl?: string | null; status?: string }): Promise<Agent> {
+export async function updateAgent(
+  id: Id,
+  input: Partial<Pick<AgentInput, "displayName" | "description" | "agentType">> & { avatarUrl?: string | null; status?: string },
+): Promise<Agent> {
   const answer = await api.patch<Agent | { agent: Agent }>(agent(id), input);
   return "agent" in answer ? answer.agent : answer;
 }
@@ -61,11 +77,11 @@ export function stopAgent(id: Id): Promise<{ stopped: boolean; status?: string; 
   return api.post(`${agent(id)}/stop`);
 }
 
-export async function listAgentHealth(signal?: AbortSignal): Promise<AgentHealth[]> {
+export async function listAgentHealth(signal?: AbortSignal | undefined): Promise<AgentHealth[]> {
   return (await api.get<{ agents: AgentHealth[] }>("/api/agents/health", { signal })).agents;
 }
 
-export function getAgentHealth(id: Id, signal?: AbortSignal): Promise<AgentHealthDetail> {
+export function getAgentHealth(id: Id, signal?: AbortSignal | undefined): Promise<AgentHealthDetail> {
   return api.get(`${agent(id)}/health`, { signal });
 }
 
@@ -80,11 +96,11 @@ export function resetAgentHealth(id: Id): Promise<{ message: string }> {
 export const TURN_PAGE = 20;
 
 /** Newest first; `before` is the `endedAt` of the oldest turn held. */
-export async function listTurns(id: Id, before?: Timestamp, signal?: AbortSignal): Promise<Turn[]> {
-  return (await api.get<{ turns: Turn[] }>(`${agent(id)}/turns`, { query: { limit: TURN_PAGE, before }, signal })).turns;
+export function listTurns(id: Id, before?: Timestamp | undefined, signal?: AbortSignal | undefined): Promise<{ turns: Turn[]; hasMore: boolean }> {
+  return api.get(`${agent(id)}/turns`, { query: { limit: TURN_PAGE, before }, signal });
 }
 
-export function modelCatalog(signal?: AbortSignal): Promise<ModelCatalog> {
+export function modelCatalog(signal?: AbortSignal | undefined): Promise<ModelCatalog> {
   return api.get("/api/models/providers", { signal });
 }
 
@@ -94,11 +110,11 @@ export const DEFAULT_FIELD_LIMITS: FieldLimits = {
   profile: { displayName: 100, description: 500 },
 };
 
-export function fieldLimits(signal?: AbortSignal): Promise<FieldLimits> {
+export function fieldLimits(signal?: AbortSignal | undefined): Promise<FieldLimits> {
   return api.get("/api/field-limits", { signal });
 }
 
-export function getLocalSetup(signal?: AbortSignal): Promise<LocalSetup> {
+export function getLocalSetup(signal?: AbortSignal | undefined): Promise<LocalSetup> {
   return api.get("/api/setup/local", { signal });
 }
 

@@ -21,7 +21,7 @@ export interface SignupInput {
   analyticsOptIn: boolean;
 }
 
-export type SignupResult = { kind: "signed_in"; session: AuthSession } | { kind: "confirmation_required"; message?: string };
+export type SignupResult = { kind: "signed_in"; session: AuthSession } | { kind: "confirmation_required"; message?: string | undefined };
 
 export async function login(email: string, password: string): Promise<AuthSession> {
   return toSession(await api.post<AuthAnswer>("/api/auth/login", { email, password }, { open: true }));
@@ -34,7 +34,7 @@ export async function signup(input: SignupInput): Promise<SignupResult> {
   return { kind: "signed_in", session: toSession(answer) };
 }
 
-export function signupPolicy(signal?: AbortSignal): Promise<{ inviteRequired: boolean }> {
+export function signupPolicy(signal?: AbortSignal | undefined): Promise<{ inviteRequired: boolean }> {
   return api.get("/api/auth/signup-policy", { open: true, signal });
 }
 
@@ -48,7 +48,7 @@ export function logout(): Promise<void> {
   return api.post("/api/auth/logout", undefined, { timeoutMs: 4000 });
 }
 
-export async function listSessions(signal?: AbortSignal): Promise<Session[]> {
+export async function listSessions(signal?: AbortSignal | undefined): Promise<Session[]> {
   return (await api.get<{ sessions: Session[] }>("/api/me/sessions", { signal })).sessions;
 }
 

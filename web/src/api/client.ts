@@ -12,20 +12,20 @@ export interface CallOptions {
   /** Encoded as JSON. Keys with the value undefined are dropped, null is sent: "leave" and "clear" differ on the wire (contract 1.1). */
   body?: unknown;
   query?: Record<string, string | number | boolean | null | undefined>;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Milliseconds for one attempt, 20,000 by default. */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** No token is sent and a 401 ends nothing: sign-in and sign-up. */
-  open?: boolean;
+  open?: boolean | undefined;
   /** The same key makes the same POST have one effect, however often it is sent. */
-  idempotencyKey?: string;
+  idempotencyKey?: string | undefined;
 }
 
 export interface ClientDeps {
   base: string;
   fetch: typeof fetch;
   session: Pick<SessionStore, "token" | "end">;
-  sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
+  sleep: (ms: number, signal?: AbortSignal | undefined) => Promise<void>;
   newId: () => string;
 }
 
@@ -72,7 +72,7 @@ export function createClient(deps: ClientDeps): Client {
       const res = await deps.fetch(url, {
         method: options.method ?? "GET",
         headers,
-        body: options.body === undefined ? undefined : JSON.stringify(options.body),
+        body: options.body === undefined ? null : JSON.stringify(options.body),
         signal: timeout.signal,
         credentials: "omit",
         cache: "no-store",
@@ -157,7 +157,7 @@ function queryString(query: CallOptions["query"]): string {
   return s ? `?${s}` : "";
 }
 
-function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+function sleep(ms: number, signal?: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const done = () => {
       signal?.removeEventListener("abort", stop);

@@ -6,12 +6,12 @@ export const MESSAGE_PAGE = 30;
 
 const room = (id: Id) => `/api/conversations/${encodeURIComponent(id)}`;
 
-export async function listConversations(signal?: AbortSignal): Promise<Conversation[]> {
+export async function listConversations(signal?: AbortSignal | undefined): Promise<Conversation[]> {
   const answer = await api.get<Conversation[] | { conversations: Conversation[] }>("/api/conversations", { query: { scope: "personal" }, signal });
   return Array.isArray(answer) ? answer : answer.conversations;
 }
 
-export function getConversation(id: Id, signal?: AbortSignal): Promise<Conversation> {
+export function getConversation(id: Id, signal?: AbortSignal | undefined): Promise<Conversation> {
   return api.get(room(id), { signal });
 }
 
@@ -20,7 +20,10 @@ export function createConversation(input: { type: ConversationType; title?: stri
   return api.post("/api/conversations", input);
 }
 
-export function updateConversation(id: Id, input: { title?: string; avatarUrl?: string | null; agentsAddWithoutAsking?: boolean }): Promise<Conversation> {
+export function updateConversation(
+  id: Id,
+  input: { title?: string; avatarUrl?: string | null; agentsAddWithoutAsking?: boolean },
+): Promise<Conversation> {
   return api.patch(room(id), input);
 }
 
@@ -37,7 +40,7 @@ export function removeMember(id: Id, participantId: Id): Promise<unknown> {
   return api.delete(`${room(id)}/members/${encodeURIComponent(participantId)}`);
 }
 
-export async function unreadCounts(signal?: AbortSignal): Promise<Record<Id, number>> {
+export async function unreadCounts(signal?: AbortSignal | undefined): Promise<Record<Id, number>> {
   return (await api.get<{ unreadCounts: Record<Id, number> }>("/api/unread-counts", { signal })).unreadCounts ?? {};
 }
 
@@ -52,15 +55,15 @@ export interface MessagesPage {
 }
 
 /** Newest page, or the page before `before` (the `insertedAt` of the oldest message held). Fewer than 30 rows: there is nothing older. */
-export function listMessages(id: Id, before?: Timestamp, signal?: AbortSignal): Promise<MessagesPage> {
+export function listMessages(id: Id, before?: Timestamp | undefined, signal?: AbortSignal | undefined): Promise<MessagesPage> {
   return api.get(`${room(id)}/messages`, { query: { limit: MESSAGE_PAGE, before }, signal });
 }
 
-export function listChanges(id: Id, after: number, limit = 200, signal?: AbortSignal): Promise<ChangesPage> {
+export function listChanges(id: Id, after: number, limit = 200, signal?: AbortSignal | undefined): Promise<ChangesPage> {
   return api.get(`${room(id)}/changes`, { query: { after, limit }, signal });
 }
 
-export async function listReceipts(id: Id, messageIds: Id[], signal?: AbortSignal): Promise<Receipt[]> {
+export async function listReceipts(id: Id, messageIds: Id[], signal?: AbortSignal | undefined): Promise<Receipt[]> {
   return (await api.get<{ receipts: Receipt[] }>(`${room(id)}/receipts`, { query: { messageIds: messageIds.join(",") }, signal })).receipts;
 }
 

@@ -18,7 +18,7 @@ export type ApiErrorKind =
 export interface FieldIssue {
   field: string;
   message: string;
-  code?: string;
+  code?: string | undefined;
 }
 
 export interface ApiErrorInit {
@@ -29,7 +29,7 @@ export interface ApiErrorInit {
   requestId?: string;
   fields?: FieldIssue[];
   body?: unknown;
-  retryAfterMs?: number;
+  retryAfterMs?: number | undefined;
 }
 
 export class ApiError extends Error {
@@ -44,7 +44,7 @@ export class ApiError extends Error {
   readonly fields: readonly FieldIssue[];
   /** The whole parsed body, for the few calls that read more than the error (409 stale). */
   readonly body: unknown;
-  readonly retryAfterMs?: number;
+  readonly retryAfterMs: number | undefined;
 
   constructor(init: ApiErrorInit) {
     super(init.message || init.code || init.kind);
@@ -60,7 +60,9 @@ export class ApiError extends Error {
 
   /** True when the same call may succeed later without a change by the person. */
   get retryable(): boolean {
-    return this.kind === "offline" || this.kind === "timeout" || this.kind === "rate_limited" || this.kind === "unavailable" || this.kind === "server";
+    return (
+      this.kind === "offline" || this.kind === "timeout" || this.kind === "rate_limited" || this.kind === "unavailable" || this.kind === "server"
+    );
   }
 
   field(name: string): FieldIssue | undefined {

@@ -2,7 +2,7 @@
 import { api } from "./client";
 import type { LlmKey, Self } from "./types";
 
-export function getMe(signal?: AbortSignal): Promise<Self> {
+export function getMe(signal?: AbortSignal | undefined): Promise<Self> {
   return api.get("/api/me", { signal });
 }
 
@@ -40,15 +40,16 @@ export function setLocale(locale: string | null): Promise<unknown> {
 
 export type NotificationPreferences = Record<string, boolean>;
 
-export async function getNotificationPreferences(signal?: AbortSignal): Promise<NotificationPreferences> {
-  return (await api.get<{ notificationPreferences: NotificationPreferences }>("/api/me/notification-preferences", { signal })).notificationPreferences;
+export async function getNotificationPreferences(signal?: AbortSignal | undefined): Promise<NotificationPreferences> {
+  return (await api.get<{ notificationPreferences: NotificationPreferences }>("/api/me/notification-preferences", { signal }))
+    .notificationPreferences;
 }
 
 export function setNotificationPreferences(changes: NotificationPreferences): Promise<unknown> {
   return api.patch("/api/me/notification-preferences", changes);
 }
 
-export async function listLlmKeys(signal?: AbortSignal): Promise<LlmKey[]> {
+export async function listLlmKeys(signal?: AbortSignal | undefined): Promise<LlmKey[]> {
   return (await api.get<{ keys: LlmKey[] }>("/api/me/llm-keys", { signal })).keys;
 }
 

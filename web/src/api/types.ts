@@ -53,6 +53,7 @@ export interface Self extends Participant {
 
 export interface Member {
   participantId: Id;
+  displayName?: string;
   role?: string;
   participant?: Participant;
 }
@@ -86,7 +87,7 @@ export interface AwaitingAgent {
 }
 
 export interface NotAnswered {
-  reason: "stopped" | "expired" | string;
+  reason: string;
   agents?: string[];
   at?: Timestamp;
 }
@@ -150,7 +151,11 @@ export interface Conversation {
   parentConversationId?: Id | null;
   organizationId?: Id | null;
   agentsAddWithoutAsking?: boolean;
-  /** Version of the room; every event on its topic carries the next one. */
+  unreadCount?: number;
+  mentionCount?: number;
+  /** The reader's mark: the `messageSeq` up to which everything was read. */
+  lastReadSeq?: number;
+  /** Version of the room; every persisted event on its topic carries the next one. */
   seq?: number;
 }
 
@@ -205,6 +210,8 @@ export interface Agent {
   soulMdInherited?: boolean;
   soulMdSourceName?: string | null;
   lifecycleStage?: "onboarding" | "established";
+  /** Beginning of the key in force, for the owner. */
+  keyPrefix?: string;
 }
 
 /** Answer of create and regenerate-key: the only two times the key is in clear. */
@@ -215,8 +222,8 @@ export interface AgentWithKey extends Agent {
 export interface Blocker {
   code: string;
   message?: string;
-  detail?: string;
-  reported?: boolean;
+  detail?: string | null;
+  reported?: string;
   minVersion?: string;
 }
 
@@ -239,6 +246,9 @@ export interface ExecutorHealth {
   displayName?: string;
   executorKey: string;
   status: string;
+  deviceName?: string | null;
+  bridgeVersion?: string;
+  maxConcurrent?: number;
   lastPollAt?: Timestamp | null;
   secondsSincePoll?: number | null;
   activeTaskCount?: number;
@@ -247,19 +257,34 @@ export interface ExecutorHealth {
 
 export interface AgentHealthDetail extends AgentHealth {
   executors: ExecutorHealth[];
+  /** Newest first. */
+  faults?: RuntimeFault[];
   stuckTasks?: { id: Id; taskId: Id; title?: string; claimedAt: Timestamp; status: string; elapsedSeconds: number }[];
   unackedMessages?: { id: Id; messageId: Id; conversationId: Id; claimedAt: Timestamp; elapsedSeconds: number }[];
 }
 
-export type TurnOutcome = "answered" | "passed" | "failed" | "stopped" | "unanswered" | "expired" | "merged" | string;
+/** What a bridge reported about its own run. */
+export interface RuntimeFault {
+  id: Id;
+  kind: string;
+  conversationId?: Id | null;
+  messageId?: Id | null;
+  detail: string;
+  insertedAt: Timestamp;
+}
+
+export type TurnOutcome = "answered" | "passed" | "failed" | "stopped" | "unanswered" | "expired" | "merged";
 
 /** One finished turn of an agent (ours: `GET /api/agents/:id/turns`). */
 export interface Turn {
   id: Id;
   conversationId: Id;
   messageId: Id;
+  answerId?: Id | null;
   outcome: TurnOutcome;
   errorCode?: string | null;
+  errorMessage?: string | null;
+  queuedAt?: Timestamp;
   startedAt?: Timestamp | null;
   endedAt: Timestamp;
   durationMs?: number | null;
@@ -267,6 +292,7 @@ export interface Turn {
   backend?: string | null;
   inputTokens?: number | null;
   outputTokens?: number | null;
+  cacheReadTokens?: number | null;
   toolCalls?: number | null;
 }
 
@@ -296,6 +322,8 @@ export interface LlmKey {
   id: Id;
   provider: string;
   label?: string | null;
+  /** A few characters that tell one key from another. */
+  fingerprint?: string;
   isDefault?: boolean;
   status?: string;
   lastValidatedAt?: Timestamp | null;
@@ -328,5 +356,10 @@ export interface FieldLimits {
 export interface Receipt {
   messageId: Id;
   agentId: Id;
+  agentName?: string;
+  errorCode?: string | null;
+  answerId?: Id | null;
+  mergedInto?: Id | null;
+  at?: Timestamp;
   state: "accepted" | "claimed" | "working" | "answered" | "merged" | "passed" | "unanswered" | "failed" | "expired" | "stopped";
 }

@@ -1,0 +1,34 @@
+/**
+ * Holds the reader's types against the server's, at compile time: a key that a screen reads must exist in `internal/wire`, or be named here as one
+ * that only other servers send. Nothing of this reaches the bundle.
+ */
+import type * as read from "./types";
+import type * as wire from "./wire.gen";
+
+/** Keys that the reader knows and the server never sends, apart from the allowed ones. Must be `never`. */
+type Unknown<Reader, Server, Allowed extends string = never> = Exclude<keyof Reader, keyof Server | Allowed>;
+type Hold<T extends never> = T;
+
+export type WireCheck = [
+  Hold<Unknown<read.Self, wire.Self, "externalTool">>,
+  Hold<Unknown<read.Participant, wire.Participant, "metadata">>,
+  Hold<Unknown<read.Member, wire.ConversationMember>>,
+  Hold<Unknown<read.Conversation, wire.Conversation>>,
+  // Reply threads are read from servers that have them.
+  Hold<Unknown<read.Message, wire.Message, "threadRootId" | "threadOnly" | "replyCount" | "lastReplyAt" | "replySenderIds">>,
+  Hold<Unknown<read.FileAttachment, wire.Attachment>>,
+  Hold<Unknown<read.Change, wire.Change>>,
+  Hold<Unknown<read.ChangesPage, wire.Changes>>,
+  Hold<Unknown<read.Agent, wire.Agent, "soulMdSourceName">>,
+  Hold<Unknown<read.AgentHealth, wire.AgentHealth>>,
+  Hold<Unknown<read.AgentHealthDetail, wire.AgentHealthDetail, "displayName">>,
+  Hold<Unknown<read.ExecutorHealth, wire.ExecutorHealth>>,
+  Hold<Unknown<read.RuntimeFault, wire.RuntimeFault>>,
+  Hold<Unknown<read.Turn, wire.Turn>>,
+  Hold<Unknown<read.CatalogProvider, wire.CatalogProvider>>,
+  Hold<Unknown<read.CatalogModel, wire.CatalogModel>>,
+  Hold<Unknown<read.LlmKey, wire.LLMKey>>,
+  Hold<Unknown<read.Session, wire.Session>>,
+  Hold<Unknown<read.LocalSetup, wire.SetupLocal>>,
+  Hold<Unknown<read.Receipt, wire.Receipt>>,
+];
