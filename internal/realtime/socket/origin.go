@@ -1,0 +1,32 @@
+package socket
+
+import (
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// originAllowed checks the Origin header against the patterns. A browser always
+// sends it; bridges and other programs send none and are let through, because
+// what protects them is the token.
+func originAllowed(r *http.Request, patterns []string) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return true
+	}
+	u, err := url.Parse(origin)
+	if err != nil || u.Scheme == "" || u.Host == "" {
+		return false
+	}
+	if strings.EqualFold(u.Host, r.Host) && (u.Scheme == "http" || u.Scheme == "https") {
+		return true
+	}
+	target := strings.ToLower(u.Scheme + "://" + u.Host)
+	for _, p := range patterns {
+		if ok, err := path.Match(strings.ToLower(p), target); err == nil && ok {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,246 @@
+package socket
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
+
+	"github.com/agntchat/agntchat/internal/realtime/phx"
+)
+
+// Path is where existing clients look for the socket.
+const Path = "/socket/websocket"
+
+// Server upgrades requests to sockets and keeps them. It is an http.Handler for
+// Path and safe for concurrent use.
+type Server struct {
+	cfg      Config
+	metrics  *metrics
+	messages messages
+	joining  chan struct{} // a slot per join that runs
+
+	base   context.Context // of the handlers
+	cancel context.CancelCauseFunc
+	// running counts handlers, readers and drains.
+	running sync.WaitGroup
+
+	mu       sync.Mutex
+	conns    map[*Conn]struct{}
+	opening  int
+	draining bool
+	cut      bool          // the drain has given up waiting: nothing starts any more
+	empty    chan struct{} // closed when draining and the last connection is gone
+}
+
+// New makes a server. It starts nothing before the first upgrade.
+func New(cfg Config) *Server {
+	cfg.Limits = cfg.Limits.withDefaults()
+	if cfg.ErrorReply == nil {
+		cfg.ErrorReply = defaultErrorReply
+	}
+	base, cancel := context.WithCancelCause(context.Background())
+	return &Server{
+		cfg: cfg, metrics: newMetrics(cfg.Registerer), base: base, cancel: cancel,
+		joining: make(chan struct{}, cfg.Limits.Joining),
+		conns:   make(map[*Conn]struct{}), empty: make(chan struct{}),
+	}
+}
+
+// ServeHTTP upgrades one request: vsn 2.0.x only (400), a known origin and a
+// valid token (403), room for it (503 with Retry-After). It returns once the
+// connection has its own goroutine.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if v := r.URL.Query().Get("vsn"); v != phx.Version && !strings.HasPrefix(v, "2.0.") {
+		s.refuse(w, http.StatusBadRequest, "vsn", "this server speaks Phoenix serializer vsn=2.0.0 only")
+		return
+	}
+	if !originAllowed(r, s.cfg.Origins) {
+		s.refuse(w, http.StatusForbidden, "origin", "origin not allowed")
+		return
+	}
+	if !s.reserve() {
+		w.Header().Set("Retry-After", "1")
+		s.refuse(w, http.StatusServiceUnavailable, "capacity", "no capacity, try again")
+		return
+	}
+	session, err := s.cfg.Authenticate(r.Context(), r)
+	switch {
+	case errors.Is(err, ErrUnavailable):
+		s.unreserve()
+		w.Header().Set("Retry-After", "1")
+		s.refuse(w, http.StatusServiceUnavailable, "unavailable", "try again")
+		return
+	case err != nil:
+		s.unreserve()
+		s.refuse(w, http.StatusForbidden, "auth", "not authorised")
+		return
+	}
+	c := s.newConn(session, r)
+	ws, err := websocket.Accept(hijacker{ResponseWriter: w, wrap: c.attach}, r, &websocket.AcceptOptions{
+		InsecureSkipVerify: true, // the origin was checked above
+		CompressionMode:    websocket.CompressionDisabled,
+	})
+	if err != nil { // Accept has answered
+		s.unreserve()
+		s.metrics.refused.WithLabelValues("handshake").Inc()
+		return
+	}
+	ws.SetReadLimit(-1) // the reader has limits of its own
+	c.ws = ws
+	s.start(c)
+}
+
+func (s *Server) refuse(w http.ResponseWriter, status int, reason, text string) {
+	s.metrics.refused.WithLabelValues(reason).Inc()
+	http.Error(w, text, status)
+}
+
+func (s *Server) newConn(session Session, r *http.Request) *Conn {
+	lim := &s.cfg.Limits
+	c := &Conn{
+		id: uuid.NewString(), session: session, remote: r.RemoteAddr, server: s,
+		pushes: newBucket(lim.PushRate, lim.PushBurst),
+		joins:  newBucket(lim.JoinRate, lim.JoinBurst),
+		lanes:  make(map[string]*lane),
+	}
+	c.out = outbox{
+		lim: lim, metrics: s.metrics, spawn: s.running.Go,
+		resyncs: r.URL.Query().Get("resync") == "1",
+	}
+	return c
+}
+
+// attach puts the connection's outbox between the library and the network.
+func (c *Conn) attach(nc net.Conn) net.Conn {
+	c.out.nc, c.out.raw = nc, newRawWriter(nc)
+	return &wire{Conn: nc, out: &c.out, idle: c.server.cfg.Limits.Idle}
+}
+
+func (s *Server) reserve() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining || len(s.conns)+s.opening >= s.cfg.Limits.Conns {
+		return false
+	}
+	s.opening++
+	return true
+}
+
+func (s *Server) unreserve() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opening--
+	s.signalEmpty()
+}
+
+func (s *Server) start(c *Conn) {
+	s.mu.Lock()
+	s.opening--
+	if s.cut {
+		s.mu.Unlock()
+		_ = c.ws.CloseNow()
+		return
+	}
+	s.conns[c] = struct{}{}
+	s.metrics.conns.Inc()
+	late := s.draining
+	s.running.Go(c.read)
+	s.mu.Unlock()
+	if late {
+		c.Close(CodeRestart, "service restart")
+	}
+}
+
+func (s *Server) forget(c *Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+	s.metrics.conns.Dec()
+	s.signalEmpty()
+}
+
+func (s *Server) signalEmpty() {
+	if s.draining && len(s.conns)+s.opening == 0 {
+		select {
+		case <-s.empty:
+		default:
+			close(s.empty)
+		}
+	}
+}
+
+// Conns returns the open connections at this moment.
+func (s *Server) Conns() []*Conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]*Conn, 0, len(s.conns))
+	for c := range s.conns {
+		all = append(all, c)
+	}
+	return all
+}
+
+// Len is the number of open connections.
+func (s *Server) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns)
+}
+
+// CloseSession closes every connection that match accepts and returns how many.
+// It does not wait for them to end. match must not block.
+func (s *Server) CloseSession(match func(*Conn) bool, code Code, reason string) int {
+	n := 0
+	for _, c := range s.Conns() {
+		if match(c) {
+			c.Close(code, reason)
+			n++
+		}
+	}
+	return n
+}
+
+// joinSlot waits for one of the places of Limits.Joining, so that ten thousand
+// clients that come back after a restart do not ask the database all at once.
+func (s *Server) joinSlot(ctx context.Context) (release func(), err error) {
+	select {
+	case s.joining <- struct{}{}:
+		return func() { <-s.joining }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// wire is the network as the WebSocket library sees it: reads keep the idle
+// deadline, writes (control frames only) go through the outbox.
+type wire struct {
+	net.Conn
+	out  *outbox
+	idle time.Duration
+	set  time.Time // when the read deadline was last moved
+}
+
+func (w *wire) Read(p []byte) (int, error) {
+	if now := time.Now(); now.Sub(w.set) > w.idle/8 {
+		w.set = now
+		w.out.alive(now.Add(w.idle))
+	}
+	return w.Conn.Read(p)
+}
+
+func (w *wire) Write(p []byte) (int, error) {
+	w.out.control(p)
+	return len(p), nil
+}
+
+func (w *wire) Close() error {
+	w.out.shut()
+	return nil
+}

@@ -1,0 +1,289 @@
+package realtime
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/agntchat/agntchat/internal/realtime/phx"
+)
+
+// maxBatch bounds the bytes that one fan-out writes to a subscriber at once, so
+// that a burst does not overrun the queue of a reader that keeps up.
+const maxBatch = 64 << 10
+
+// Batch is what a subscriber gets in one call: frames of one topic in order,
+// and the same frames as bytes. A subscriber may keep the *Frame values but
+// neither of the slices.
+type Batch struct {
+	Frames []*Frame
+	Wire   []byte
+}
+
+// topic is one topic's subscribers and the frames that wait for them.
+type topic struct {
+	bus *Bus
+
+	mu      sync.Mutex // held while the broadcaster itself writes: that keeps the order
+	room    sync.Cond  // signalled when pending was taken
+	subs    []entry
+	index   map[Subscriber]int // position in subs; only kept for large topics
+	version uint64             // of subs
+	next    uint64             // number of frames accepted so far
+	pending []outgoing
+	bytes   int // of pending
+	busy    bool
+
+	// Owned by the fan-out goroutine, which exists while busy.
+	fan fanOut
+}
+
+type entry struct {
+	sub  Subscriber
+	tags Tags
+	from uint64 // first frame number it may see
+}
+
+type outgoing struct {
+	frame  *Frame
+	number uint64
+	to     filter
+}
+
+type filter struct {
+	conn        string
+	participant string
+	class       Class
+	anyClass    bool
+}
+
+func (f *filter) admits(t *Tags) bool {
+	return (f.anyClass || f.class == t.Class) &&
+		(f.conn == "" || f.conn != t.Conn) &&
+		(f.participant == "" || f.participant != t.Participant)
+}
+
+func newTopic(b *Bus) *topic {
+	t := &topic{bus: b}
+	t.room.L = &t.mu
+	return t
+}
+
+func (t *topic) add(s Subscriber, tags Tags) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.version++
+	if i := t.find(s); i >= 0 {
+		t.subs[i].tags = tags
+		return
+	}
+	t.subs = append(t.subs, entry{sub: s, tags: tags, from: t.next})
+	switch {
+	case t.index != nil:
+		t.index[s] = len(t.subs) - 1
+	case len(t.subs) >= t.bus.cfg.InlineBelow:
+		t.index = make(map[Subscriber]int, 2*len(t.subs))
+		for i := range t.subs {
+			t.index[t.subs[i].sub] = i
+		}
+	}
+}
+
+// remove returns how many subscribers are left.
+func (t *topic) remove(s Subscriber) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := t.find(s)
+	if i < 0 {
+		return len(t.subs)
+	}
+	t.version++
+	last := len(t.subs) - 1
+	t.subs[i] = t.subs[last]
+	t.subs[last] = entry{}
+	t.subs = t.subs[:last]
+	if t.index != nil {
+		delete(t.index, s)
+		if i < last {
+			t.index[t.subs[i].sub] = i
+		}
+	}
+	if !t.busy {
+		t.fan.subs = nil // it would keep those who left alive
+	}
+	return last
+}
+
+func (t *topic) find(s Subscriber) int {
+	if t.index != nil {
+		if i, ok := t.index[s]; ok {
+			return i
+		}
+		return -1
+	}
+	return slices.IndexFunc(t.subs, func(e entry) bool { return e.sub == s })
+}
+
+// broadcast encodes the frame and writes it, or leaves it to the fan-out.
+func (t *topic) broadcast(m Message, raw json.RawMessage) error {
+	f, err := newFrame(phx.Message{Topic: m.Topic, Event: m.Event, Payload: raw})
+	if err != nil {
+		return fmt.Errorf("broadcast: %w", err)
+	}
+	f.Droppable, f.Key = m.Droppable, m.Key
+	out := outgoing{frame: f, to: filter{
+		conn: m.ExceptConn, participant: m.ExceptParticipant, class: m.Class, anyClass: m.AnyClass,
+	}}
+	t.bus.metrics.broadcasts.Inc()
+
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.bytes >= t.bus.cfg.MaxPending {
+		t.room.Wait()
+	}
+	out.number = t.next
+	t.next++
+	if !t.busy && len(t.subs) < t.bus.cfg.InlineBelow {
+		t.writeInline(out)
+		return nil
+	}
+	t.pending = append(t.pending, out)
+	t.bytes += f.Len()
+	if !t.busy {
+		t.busy = true
+		t.bus.running.Go(t.run)
+	}
+	return nil
+}
+
+func (t *topic) writeInline(out outgoing) {
+	frames := [1]*Frame{out.frame}
+	batch := Batch{Frames: frames[:], Wire: out.frame.wire}
+	sent := 0
+	for i := range t.subs {
+		if e := &t.subs[i]; out.to.admits(&e.tags) {
+			e.sub.Deliver(batch)
+			sent++
+		}
+	}
+	t.bus.metrics.sent(sent, 1)
+}
+
+// fanOut is the state of a topic's goroutine between its rounds.
+type fanOut struct {
+	subs    []entry // copy, so that joining does not wait for a fan-out
+	version uint64
+	queue   []outgoing
+	joint   []byte
+}
+
+// run sends what is pending until nothing is. While one round writes, the next
+// gathers: under load this turns many frames into one write per subscriber
+// without a timer.
+func (t *topic) run() {
+	for {
+		t.mu.Lock()
+		if len(t.pending) == 0 {
+			t.busy = false
+			if t.fan.version != t.version {
+				t.fan.subs = nil
+			}
+			t.mu.Unlock()
+			return
+		}
+		t.fan.queue, t.pending = t.pending, t.fan.queue[:0]
+		t.bytes = 0
+		t.room.Broadcast()
+		if t.fan.subs == nil || t.fan.version != t.version {
+			clear(t.fan.subs)
+			t.fan.subs = append(t.fan.subs[:0], t.subs...)
+			t.fan.version = t.version
+		}
+		t.mu.Unlock()
+
+		for rest := t.fan.queue; len(rest) > 0; {
+			n := cut(rest)
+			t.round(rest[:n])
+			rest = rest[n:]
+		}
+		clear(t.fan.queue)
+		if cap(t.fan.queue) > 4096 {
+			t.fan.queue = nil
+		}
+	}
+}
+
+// cut returns how many of the frames make up the next batch, at least one.
+func cut(out []outgoing) int {
+	size := 0
+	for i := range out {
+		size += out[i].frame.Len()
+		if size > maxBatch && i > 0 {
+			return i
+		}
+	}
+	return len(out)
+}
+
+// round writes one batch to every subscriber.
+func (t *topic) round(out []outgoing) {
+	frames := make([]*Frame, len(out))
+	for i := range out {
+		frames[i] = out[i].frame
+	}
+	batch := Batch{Frames: frames, Wire: frames[0].wire}
+	if len(out) > 1 {
+		t.fan.joint = t.fan.joint[:0]
+		for _, f := range frames {
+			t.fan.joint = append(t.fan.joint, f.wire...)
+		}
+		batch.Wire = t.fan.joint
+		if cap(t.fan.joint) > 4*maxBatch {
+			t.fan.joint = nil
+		}
+	}
+	subs := t.fan.subs
+	if len(subs) < t.bus.cfg.ParallelFrom {
+		t.bus.metrics.sent(writeTo(subs, out, batch), len(out))
+		return
+	}
+	var wg sync.WaitGroup
+	part := (len(subs) + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0)
+	for some := range slices.Chunk(subs, part) {
+		wg.Go(func() { t.bus.metrics.sent(writeTo(some, out, batch), len(out)) })
+	}
+	wg.Wait()
+}
+
+// writeTo hands the batch, or the part of it that is meant for him, to each
+// subscriber and returns the number of frames handed over.
+func writeTo(subs []entry, out []outgoing, batch Batch) (sent int) {
+	var some Batch
+	for i := range subs {
+		e := &subs[i]
+		n := 0
+		for j := range out {
+			if out[j].number >= e.from && out[j].to.admits(&e.tags) {
+				n++
+			}
+		}
+		sent += n
+		switch n {
+		case 0:
+		case len(out):
+			e.sub.Deliver(batch)
+		default:
+			some.Frames, some.Wire = some.Frames[:0], some.Wire[:0]
+			for j := range out {
+				if out[j].number >= e.from && out[j].to.admits(&e.tags) {
+					some.Frames = append(some.Frames, out[j].frame)
+					some.Wire = append(some.Wire, out[j].frame.wire...)
+				}
+			}
+			e.sub.Deliver(some)
+		}
+	}
+	return sent
+}
