@@ -28,4 +28,11 @@ export const common = {
   "error.notFound": "There is nothing at this address",
   "error.notFoundHint": "It may have been deleted, or you may no longer be a member.",
   "error.goHome": "Go to rooms",
+  "time.today": "Today",
+  "time.yesterday": "Yesterday",
+  "time.seconds": "{n} s",
+  "time.minutes": "{n} min",
+  "time.hours": "{n} h {m} min",
+  "time.others_one": "{count} other",
+  "time.others_other": "{count} others",
 } as const;

@@ -1,1 +1,6 @@
-export const timeline = {} as const;
+export const timeline = {
+  "code.plain": "text",
+  "code.wrap": "Wrap lines",
+  "image.untitled": "Picture",
+  "image.show": "Show from {host}",
+} as const;

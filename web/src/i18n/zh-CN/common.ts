@@ -30,4 +30,11 @@ export const common: Record<keyof typeof en, string> = {
   "error.notFound": "这里什么都没有",
   "error.notFoundHint": "内容可能已删除，或者你已不在其中。",
   "error.goHome": "回到聊天室",
+  "time.today": "今天",
+  "time.yesterday": "昨天",
+  "time.seconds": "{n} 秒",
+  "time.minutes": "{n} 分钟",
+  "time.hours": "{n} 小时 {m} 分",
+  "time.others_one": "另外 {count} 位",
+  "time.others_other": "另外 {count} 位",
 };
