@@ -33,3 +33,91 @@ const queryMarkPassed = `UPDATE queued_messages SET answered_at = coalesce(answe
 WHERE id = ANY($1::uuid[]) AND lease_until IS NOT NULL`
 
 const queryMarkStale = `UPDATE queued_messages SET stale_refused = true WHERE id = $1`
+
+const queryHeldBy = `SELECT ` + queryClaimColumns + ` FROM queued_messages
+WHERE agent_id = $1 AND executor_id = $2 AND lease_until IS NOT NULL ORDER BY seq FOR UPDATE`
+
+const queryHeldInRoom = `SELECT ` + queryClaimColumns + ` FROM queued_messages
+WHERE conversation_id = $1 AND ($2::uuid IS NULL OR agent_id = $2::uuid) ORDER BY seq FOR UPDATE`
+
+const queryOfAgent = `SELECT ` + queryClaimColumns + ` FROM queued_messages
+WHERE agent_id = $1 ORDER BY seq LIMIT 10000 FOR UPDATE`
+
+// queryUnseen is read once, at start: claims that nobody has confirmed.
+const queryUnseen = `SELECT ` + queryClaimColumns + ` FROM queued_messages
+WHERE lease_until IS NOT NULL AND seen_at IS NULL AND answered_at IS NULL ORDER BY seq LIMIT $1 FOR UPDATE`
+
+// queryHolders is read once, at start: agents that hold claims.
+const queryHolders = `SELECT DISTINCT agent_id FROM queued_messages WHERE lease_until IS NOT NULL`
+
+const queryWaiting = `SELECT DISTINCT agent_id FROM queued_messages
+WHERE agent_id = ANY($1::uuid[]) AND lease_until IS NULL`
+
+// queryLapsed finds the heads of turns whose lease or whose whole time is over.
+const queryLapsed = `SELECT DISTINCT ON (agent_id, conversation_id) ` + queryClaimColumns + ` FROM queued_messages
+WHERE agent_id = ANY($1::uuid[]) AND lease_until IS NOT NULL
+  AND (lease_until <= now() OR claimed_at + make_interval(secs => $2) <= now())
+ORDER BY agent_id, conversation_id, seq DESC LIMIT 1000`
+
+// queryLease tells whether a locked turn is over by the database's clock.
+const queryLease = `SELECT coalesce(lease_until <= now() OR claimed_at + make_interval(secs => $2) <= now(), true)
+FROM queued_messages WHERE id = $1`
+
+const queryExtend = `UPDATE queued_messages SET seen_at = coalesce(seen_at, now()),
+  lease_until = least(now() + make_interval(secs => $2), claimed_at + make_interval(secs => $3))
+WHERE id = ANY($1::uuid[]) AND lease_until IS NOT NULL`
+
+const queryRelease = `UPDATE queued_messages SET lease_until = NULL, executor_id = NULL, claimed_at = NULL, seen_at = NULL,
+  stale_refused = false, attempt = greatest(attempt - $2::integer, 0)
+WHERE id = ANY($1::uuid[]) AND answered_at IS NULL`
+
+// queryFinish moves rows to turns. $2 is the head: its turn has the id $3; the
+// others name it in merged_into.
+const queryFinish = `WITH gone AS (
+  DELETE FROM queued_messages WHERE id = ANY($1::uuid[])
+  RETURNING id, agent_id, conversation_id, message_id, generation, executor_id, attempt, inserted_at, claimed_at
+)
+INSERT INTO turns (id, agent_id, conversation_id, message_id, queue_id, generation, executor_id, outcome, merged_into, answer_id,
+  error_code, error_message, model, backend, attempt, tool_calls, iterations, input_tokens, output_tokens, cache_read_tokens,
+  cache_write_tokens, duration_ms, queued_at, started_at)
+SELECT CASE WHEN id = $2 THEN $3::uuid ELSE gen_random_uuid() END, agent_id, conversation_id, message_id, id, generation, executor_id,
+  CASE WHEN id = $2 THEN $4::text ELSE $5::text END, CASE WHEN id = $2 THEN NULL ELSE $3::uuid END, $6::uuid,
+  $7::text, $8::text, $9::text, $10::text, attempt, CASE WHEN id = $2 THEN $11::integer ELSE 0 END, CASE WHEN id = $2 THEN $12::integer ELSE 0 END,
+  CASE WHEN id = $2 THEN $13::bigint ELSE 0 END, CASE WHEN id = $2 THEN $14::bigint ELSE 0 END,
+  CASE WHEN id = $2 THEN $15::bigint ELSE 0 END, CASE WHEN id = $2 THEN $16::bigint ELSE 0 END,
+  coalesce($17::bigint, (extract(epoch FROM now() - claimed_at) * 1000)::bigint), inserted_at, claimed_at
+FROM gone
+ON CONFLICT (agent_id, message_id) DO NOTHING`
+
+const queryTurnColumns = `id, agent_id, conversation_id, message_id, queue_id, generation, executor_id, outcome, merged_into, answer_id,
+  error_code, error_message`
+
+const queryFinished = `SELECT ` + queryTurnColumns + ` FROM turns WHERE queue_id = $1 AND agent_id = $2 LIMIT 1`
+
+// queryReturned finds a row that was claimed once, went back, and was answered late.
+const queryReturned = `SELECT ` + queryClaimColumns + ` FROM queued_messages
+WHERE conversation_id = $2 AND agent_id = $1 AND lease_until IS NULL AND generation > 0 AND answered_at IS NULL
+ORDER BY seq LIMIT 1 FOR UPDATE`
+
+const querySettle = `UPDATE turns SET outcome = $3, answer_id = $4
+WHERE agent_id = $1 AND id = (SELECT id FROM turns t WHERE t.agent_id = $1 AND t.conversation_id = $2
+    AND t.outcome = 'unanswered' AND t.ended_at > now() - interval '1 hour' ORDER BY t.ended_at DESC LIMIT 1)
+RETURNING message_id`
+
+const queryFinishReturned = `WITH gone AS (
+  DELETE FROM queued_messages WHERE id = $1 RETURNING id, agent_id, conversation_id, message_id, generation, attempt, inserted_at
+)
+INSERT INTO turns (id, agent_id, conversation_id, message_id, queue_id, generation, outcome, answer_id, attempt, queued_at)
+SELECT gen_random_uuid(), agent_id, conversation_id, message_id, id, generation, $2::text, $3::uuid, attempt, inserted_at FROM gone
+ON CONFLICT (agent_id, message_id) DO NOTHING`
+
+const queryUsage = `INSERT INTO usage_records (agent_id, conversation_id, turn_id, model, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, turn)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::jsonb)`
+
+const queryFault = `INSERT INTO runtime_faults (agent_id, kind, conversation_id, message_id, detail, meta) VALUES ($1, $2, $3, $4, $5, $6::jsonb)`
+
+const queryToolUses = `INSERT INTO cli_tool_uses (agent_id, conversation_id, name, uses)
+SELECT $1, $2, u.name, u.uses FROM unnest($3::text[], $4::integer[]) AS u (name, uses)`
+
+const queryDirective = `INSERT INTO directive_parts (hash, agent_id, body) VALUES (decode($1::text, 'hex'), $2, $3::jsonb) ON CONFLICT (hash) DO NOTHING`
+

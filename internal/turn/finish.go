@@ -1,0 +1,134 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/pg"
+)
+
+// Result is how a turn ended and what is known about its run.
+type Result struct {
+	Outcome      Outcome
+	AnswerID     id.Message
+	ErrorCode    string
+	ErrorMessage string
+	Model        string
+	Backend      string
+	ToolCalls    int
+	Iterations   int
+	Tokens       Tokens
+	DurationMS   int64 // 0 = the time since the claim
+}
+
+// Tokens counts what a model run used.
+type Tokens struct {
+	Input, Output, CacheRead, CacheWrite int64
+}
+
+// Turn is a finished turn as far as fencing and repeats need it.
+type Turn struct {
+	ID             id.Turn         `db:"id"`
+	AgentID        id.Participant  `db:"agent_id"`
+	ConversationID id.Conversation `db:"conversation_id"`
+	MessageID      id.Message      `db:"message_id"`
+	QueueID        id.QueueItem    `db:"queue_id"`
+	Generation     int64           `db:"generation"`
+	ExecutorID     id.Executor     `db:"executor_id"`
+	Outcome        Outcome         `db:"outcome"`
+	MergedInto     id.Turn         `db:"merged_into"`
+	AnswerID       id.Message      `db:"answer_id"`
+	ErrorCode      *string         `db:"error_code"`
+	ErrorMessage   *string         `db:"error_message"`
+}
+
+// FinishTx ends the turn of these locked rows, whose last one is the head: the
+// rows are deleted and turns are written. The others are merged into the head
+// when it was answered or passed, else they share its outcome.
+func FinishTx(ctx context.Context, tx *pg.Tx, group []Claim, r Result) (id.Turn, error) {
+	if len(group) == 0 {
+		return id.Turn{}, nil
+	}
+	turnID := id.New[id.Turn]()
+	others := r.Outcome
+	if r.Outcome == Answered || r.Outcome == Passed {
+		others = Merged
+	}
+	var duration *int64
+	if r.DurationMS > 0 {
+		duration = &r.DurationMS
+	}
+	_, err := tx.Exec(ctx, queryFinish, ids(group), group[len(group)-1].QueueID, turnID, string(r.Outcome), string(others), r.AnswerID,
+		text(r.ErrorCode), text(cut(r.ErrorMessage, 1000)), text(r.Model), text(r.Backend), r.ToolCalls, r.Iterations,
+		r.Tokens.Input, r.Tokens.Output, r.Tokens.CacheRead, r.Tokens.CacheWrite, duration)
+	if err != nil {
+		return id.Turn{}, fmt.Errorf("finish turn: %w", err)
+	}
+	return turnID, nil
+}
+
+// Finished finds the turn that a queue row became; nil when there is none.
+func Finished(ctx context.Context, q pg.Querier, agent id.Participant, item id.QueueItem) (*Turn, error) {
+	rows, err := q.Query(ctx, queryFinished, item, agent)
+	if err != nil {
+		return nil, fmt.Errorf("read turn: %w", err)
+	}
+	t, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Turn])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read turn: %w", err)
+	}
+	return &t, nil
+}
+
+// SettleTx credits a final message of the agent that no open claim explains: to
+// the oldest row of the room that had been claimed and went back, which is then
+// over and never delivered again, else to the agent's last unanswered turn there
+// (decision 15). It returns the messages that are answered by it; what they say
+// about not being answered is to be removed.
+func SettleTx(ctx context.Context, tx *pg.Tx, agent id.Participant, conv id.Conversation, answer id.Message, outcome Outcome) ([]id.Message, error) {
+	back, err := one(ctx, tx, "returned row", queryReturned, agent, conv)
+	if err != nil {
+		return nil, err
+	}
+	if back != nil {
+		if _, err := tx.Exec(ctx, queryFinishReturned, back.QueueID, string(outcome), answer); err != nil {
+			return nil, fmt.Errorf("settle returned row: %w", err)
+		}
+		return []id.Message{back.MessageID}, nil
+	}
+	rows, err := tx.Query(ctx, querySettle, agent, conv, string(outcome), answer)
+	if err != nil {
+		return nil, fmt.Errorf("settle turn: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Message])
+	if err != nil {
+		return nil, fmt.Errorf("settle turn: %w", err)
+	}
+	return out, nil
+}
+
+func text(s string) *string {
+	s = clean(s)
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// clean drops what Postgres cannot store in a text.
+func clean(s string) string { return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "�") }
+
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "")
+}

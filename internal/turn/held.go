@@ -1,0 +1,109 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/pg"
+)
+
+// HeldByTx locks every row that the executor holds, oldest first.
+func HeldByTx(ctx context.Context, tx *pg.Tx, agent id.Participant, ex id.Executor) ([]Claim, error) {
+	return many(ctx, tx, "claims of executor", queryHeldBy, agent, ex)
+}
+
+// InRoomTx locks the rows of a room, held or waiting, of one agent or, when agent
+// is zero, of all.
+func InRoomTx(ctx context.Context, tx *pg.Tx, conv id.Conversation, agent id.Participant) ([]Claim, error) {
+	return many(ctx, tx, "rows of room", queryHeldInRoom, conv, agent)
+}
+
+// OfAgentTx locks the agent's rows, oldest first, at most 10,000.
+func OfAgentTx(ctx context.Context, tx *pg.Tx, agent id.Participant) ([]Claim, error) {
+	return many(ctx, tx, "rows of agent", queryOfAgent, agent)
+}
+
+// UnseenTx locks claims that nobody has confirmed; for the start of the server.
+func UnseenTx(ctx context.Context, tx *pg.Tx, limit int) ([]Claim, error) {
+	return many(ctx, tx, "unseen claims", queryUnseen, limit)
+}
+
+// Holders lists the agents that hold claims; for the start of the server.
+func Holders(ctx context.Context, q pg.Querier) ([]id.Participant, error) {
+	return agentIDs(ctx, q, queryHolders)
+}
+
+// Waiting lists those of the agents that have a message waiting.
+func Waiting(ctx context.Context, q pg.Querier, agents []id.Participant) ([]id.Participant, error) {
+	if len(agents) == 0 {
+		return nil, nil
+	}
+	return agentIDs(ctx, q, queryWaiting, id.Strings(agents))
+}
+
+// Lapsed lists heads of turns of these agents whose lease, or whose whole time
+// most, is over. They are not locked: look again with StillLapsedTx.
+func Lapsed(ctx context.Context, q pg.Querier, agents []id.Participant, most time.Duration) ([]Claim, error) {
+	if len(agents) == 0 {
+		return nil, nil
+	}
+	return many(ctx, q, "lapsed claims", queryLapsed, id.Strings(agents), most.Seconds())
+}
+
+// StillLapsedTx reports, for a locked row, that its time is over.
+func StillLapsedTx(ctx context.Context, tx *pg.Tx, q id.QueueItem, most time.Duration) (over bool, err error) {
+	err = tx.QueryRow(ctx, queryLease, q, most.Seconds()).Scan(&over)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look at lease: %w", err)
+	}
+	return over, nil
+}
+
+// ExtendTx marks the rows seen and gives them lease from now on, never beyond
+// most after they were claimed.
+func ExtendTx(ctx context.Context, tx *pg.Tx, claims []Claim, lease, most time.Duration) error {
+	if len(claims) == 0 {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, queryExtend, ids(claims), lease.Seconds(), most.Seconds()); err != nil {
+		return fmt.Errorf("extend claims: %w", err)
+	}
+	return nil
+}
+
+// ReleaseTx gives rows back to the queue, with their place in it. Refund says
+// that this attempt does not count: the work was never begun. Answered rows stay
+// as they are: they are to be finished.
+func ReleaseTx(ctx context.Context, tx *pg.Tx, claims []Claim, refund bool) error {
+	if len(claims) == 0 {
+		return nil
+	}
+	back := 0
+	if refund {
+		back = 1
+	}
+	if _, err := tx.Exec(ctx, queryRelease, ids(claims), back); err != nil {
+		return fmt.Errorf("release claims: %w", err)
+	}
+	return nil
+}
+
+func agentIDs(ctx context.Context, q pg.Querier, sql string, args ...any) ([]id.Participant, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list agents: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Participant])
+	if err != nil {
+		return nil, fmt.Errorf("list agents: %w", err)
+	}
+	return out, nil
+}
