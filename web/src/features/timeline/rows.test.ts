@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { buildRows, type TimelineMessage } from "./rows";
+
+const base = Date.parse("2026-03-02T10:00:00.000000Z");
+let n = 0;
+function msg(senderId: string | null, minutes: number, extra: Partial<TimelineMessage> = {}): TimelineMessage {
+  n++;
+  return { id: `m${n}`, conversationId: "c", senderId, content: `text ${n}`, insertedAt: new Date(base + minutes * 60_000).toISOString(), ...extra };
+}
+const rows = (items: TimelineMessage[], extra: Partial<Parameters<typeof buildRows>[0]> = {}) =>
+  buildRows({ items, streams: [], selfId: "me", readUpTo: null, reachedStart: false, ...extra });
+const kinds = (items: TimelineMessage[], extra?: Partial<Parameters<typeof buildRows>[0]>) => rows(items, extra).map((r) => r.kind);
+
+describe("rows of a timeline", () => {
+  it("makes blocks of one author, broken by another author, a pause, or a reply", () => {
+    const first = msg("a", 0);
+    const list = [first, msg("a", 1), msg("b", 2), msg("b", 12), msg("b", 13, { parentMessageId: first.id })];
+    const shown = rows(list).filter((r) => r.kind === "message");
+    expect(shown.map((r) => r.kind === "message" && r.first)).toEqual([true, false, true, true, true]);
+    expect(shown[4]).toMatchObject({ parent: { id: first.id } });
+  });
+
+  it("puts a divider before each day", () => {
+    expect(kinds([msg("a", 0), msg("a", 60 * 24), msg("a", 60 * 24 + 1)])).toEqual(["day", "message", "day", "message", "message"]);
+  });
+
+  it("puts one unread divider before the first message of others after the reading point", () => {
+    const list = [msg("a", 0), msg("me", 1), msg("a", 2), msg("a", 3)];
+    expect(kinds(list, { readUpTo: list[0]?.insertedAt ?? null })).toEqual(["day", "message", "message", "unread", "message", "message"]);
+    expect(kinds(list, { readUpTo: list[3]?.insertedAt ?? null })).not.toContain("unread");
+    expect(kinds(list)).not.toContain("unread");
+  });
+
+  it("hides what is not for people and sets notices and errors apart", () => {
+    const list = [msg("a", 0, { messageType: "EndTurn" }), msg(null, 1), msg("a", 2, { messageType: "ErrorReport" }), msg("a", 3, { threadOnly: true })];
+    expect(kinds(list)).toEqual(["day", "notice", "error"]);
+  });
+
+  it("keeps the key of a placeholder and of a stream", () => {
+    const waiting = msg("me", 0, { local: { nonce: "x", state: "sending" } });
+    const stored = msg("me", 0, { metadata: { client_nonce: "x" } });
+    expect(rows([waiting])[1]?.key).toBe(rows([stored])[1]?.key);
+    const stream = { streamId: "s1", senderId: "ai", phase: "writing", text: "so far", startedAt: base };
+    const growing = rows([], { streams: [stream] })[0];
+    const done = rows([msg("ai", 1, { metadata: { stream_id: "s1" } })], { streams: [stream] });
+    expect(done.filter((r) => r.key === growing?.key)).toHaveLength(1);
+    expect(done).toHaveLength(2);
+  });
+
+  it("never uses a key twice", () => {
+    const list = [msg("ai", 0, { metadata: { stream_id: "s" } }), msg("ai", 1, { metadata: { stream_id: "s" } })];
+    expect(new Set(rows(list).map((r) => r.key)).size).toBe(3);
+  });
+});

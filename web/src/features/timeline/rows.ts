@@ -1,0 +1,123 @@
+/** From messages and running streams to the rows of a timeline: day and unread dividers, blocks of one author, notices. Pure. */
+import type { Message } from "#/api/types";
+import { dayKey } from "#/lib/format";
+
+export type SendState = "queued" | "sending" | "failed";
+
+/** A message, possibly one's own that the server has not confirmed. */
+export type TimelineMessage = Message & {
+  local?: { nonce: string; state: SendState; error?: { code?: string; message?: string }; at?: number | string };
+};
+
+export interface TimelineStream {
+  streamId: string;
+  senderId: string;
+  senderName?: string | undefined;
+  phase: string;
+  text: string;
+  startedAt: number | string;
+  status?: string;
+}
+
+export type Row =
+  | { kind: "start"; key: "start" }
+  | { kind: "day"; key: string; at: string }
+  | { kind: "unread"; key: "unread" }
+  | { kind: "message"; key: string; message: TimelineMessage; first: boolean; parent: TimelineMessage | null }
+  | { kind: "notice"; key: string; message: TimelineMessage }
+  | { kind: "error"; key: string; message: TimelineMessage }
+  | { kind: "stream"; key: string; stream: TimelineStream; first: boolean };
+
+/** A pause of this length starts a new block of the same author. */
+export const BLOCK_GAP_MS = 5 * 60_000;
+
+const hidden = new Set(["TaskReassign", "TaskDeclined", "EndTurn", "TurnDirective", "CapabilityUpdate", "capability_negotiation"]);
+const notices = new Set(["Notice", "notice", "System", "system", "StatusUpdate", "status_update"]);
+
+export function typeOf(message: Message): string {
+  return message.messageType || message.contentType || "text";
+}
+
+export function isHidden(message: Message): boolean {
+  return hidden.has(typeOf(message)) || message.threadOnly === true;
+}
+
+export function isError(message: Message): boolean {
+  return message.messageType === "ErrorReport" || message.metadata?.errorKind !== undefined;
+}
+
+export function isNotice(message: Message): boolean {
+  return message.senderId === null || notices.has(typeOf(message)) || message.metadata?.["notice"] === true;
+}
+
+/** The identity of a row: own messages keep that of their placeholder, answers that of their stream, so that nothing is built anew or jumps. */
+export function messageKey(message: TimelineMessage): string {
+  const { client_nonce: nonce, stream_id: stream } = message.metadata ?? {};
+  if (message.local) return `n:${message.local.nonce}`;
+  if (nonce) return `n:${nonce}`;
+  if (stream) return `s:${stream}`;
+  return `m:${message.id}`;
+}
+
+export interface RowsInput {
+  items: readonly TimelineMessage[];
+  streams: readonly TimelineStream[];
+  selfId: string;
+  /** `insertedAt` of the last message read before the room was opened; null when everything is read or nothing is known. */
+  readUpTo: string | null | undefined;
+  /** The first message of the room is loaded: say where it begins. */
+  reachedStart: boolean;
+}
+
+export function buildRows({ items, streams, selfId, readUpTo, reachedStart }: RowsInput): Row[] {
+  const rows: Row[] = [];
+  const byId = new Map(items.map((m) => [m.id, m]));
+  const used = new Set<string>();
+  let day = "";
+  let previous: TimelineMessage | null = null;
+  let divided = readUpTo == null;
+  if (reachedStart) rows.push({ kind: "start", key: "start" });
+  for (const message of items) {
+    if (isHidden(message)) continue;
+    const at = message.insertedAt;
+    const thisDay = dayKey(at);
+    if (thisDay !== day) {
+      rows.push({ kind: "day", key: `day:${thisDay}`, at });
+      day = thisDay;
+      previous = null;
+    }
+    if (!divided && !message.local && at > (readUpTo ?? "") && message.senderId !== selfId) {
+      rows.push({ kind: "unread", key: "unread" });
+      divided = true;
+      previous = null;
+    }
+    // Two rows of one key would share a place on the screen; the server's id is always free.
+    let key = messageKey(message);
+    if (used.has(key)) key = `m:${message.id}`;
+    used.add(key);
+    if (isError(message)) {
+      rows.push({ kind: "error", key, message });
+      previous = null;
+    } else if (isNotice(message)) {
+      rows.push({ kind: "notice", key, message });
+      previous = null;
+    } else {
+      const parent = message.parentMessageId ? (byId.get(message.parentMessageId) ?? null) : null;
+      rows.push({ kind: "message", key, message, first: startsBlock(previous, message, parent), parent });
+      previous = message;
+    }
+  }
+  for (const stream of streams) {
+    const key = `s:${stream.streamId}`;
+    if (!stream.text || used.has(key)) continue;
+    used.add(key);
+    rows.push({ kind: "stream", key, stream, first: previous?.senderId !== stream.senderId });
+    previous = null;
+  }
+  return rows;
+}
+
+function startsBlock(previous: TimelineMessage | null, message: TimelineMessage, parent: TimelineMessage | null): boolean {
+  if (!previous || previous.senderId !== message.senderId || parent) return true;
+  return Date.parse(message.insertedAt) - Date.parse(previous.insertedAt) > BLOCK_GAP_MS;
+}
