@@ -1,0 +1,94 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/pg"
+)
+
+// The roles of members. Observers read and do not write.
+const (
+	Admin    = "admin"
+	Member   = "member"
+	Observer = "observer"
+)
+
+// Seat is a conversation_members row.
+type Seat struct {
+	ParticipantID id.Participant
+	Role          string
+	LastReadSeq   int64
+	JoinedAt      time.Time
+}
+
+// AddMembersTx gives participants a seat; those who have one keep it. What was
+// said before they came counts as read. It returns who is new, in the order given.
+func AddMembersTx(ctx context.Context, tx *pg.Tx, c id.Conversation, role string, who ...id.Participant) ([]id.Participant, error) {
+	var added []id.Participant
+	for _, p := range who {
+		tag, err := tx.Exec(ctx, sqlAddMember, c, p, role)
+		if err != nil {
+			return nil, fmt.Errorf("add member: %w", err)
+		}
+		if tag.RowsAffected() == 1 {
+			added = append(added, p)
+		}
+	}
+	return added, nil
+}
+
+// RemoveMemberTx takes a seat away; false when there was none.
+func RemoveMemberTx(ctx context.Context, tx *pg.Tx, c id.Conversation, p id.Participant) (bool, error) {
+	tag, err := tx.Exec(ctx, sqlRemoveMember, c, p)
+	if err != nil {
+		return false, fmt.Errorf("remove member: %w", err)
+	}
+	return tag.RowsAffected() == 1, nil
+}
+
+// SetRoleTx changes a member's role.
+func SetRoleTx(ctx context.Context, tx *pg.Tx, c id.Conversation, p id.Participant, role string) error {
+	return exec(ctx, tx, "set role", sqlSetRole, c, p, role)
+}
+
+// Role is the participant's role in a room that is not deleted; "" for
+// non-members and absent rooms.
+func Role(ctx context.Context, q pg.Querier, c id.Conversation, p id.Participant) (string, error) {
+	var role string
+	err := q.QueryRow(ctx, sqlRole, c, p).Scan(&role)
+	if pg.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("load role: %w", err)
+	}
+	return role, nil
+}
+
+// Seats are the members of a room in the order in which they came.
+func Seats(ctx context.Context, q pg.Querier, c id.Conversation) ([]Seat, error) {
+	rows, err := q.Query(ctx, sqlSeats, c)
+	if err != nil {
+		return nil, fmt.Errorf("list members: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Seat])
+	if err != nil {
+		return nil, fmt.Errorf("list members: %w", err)
+	}
+	return out, nil
+}
+
+// MarkReadTx moves the participant's read mark to the newest message, never
+// back; false when it was there already or the participant is no member.
+func MarkReadTx(ctx context.Context, tx *pg.Tx, c id.Conversation, p id.Participant) (bool, error) {
+	tag, err := tx.Exec(ctx, sqlMarkRead, c, p)
+	if err != nil {
+		return false, fmt.Errorf("mark read: %w", err)
+	}
+	return tag.RowsAffected() == 1, nil
+}

@@ -1,0 +1,94 @@
+package chat
+
+const roomColumns = `id, type, title, avatar_url, created_by, organization_id, parent_conversation_id, metadata, agents_add_without_asking,
+	version, message_seq, last_message_at, agent_streak, streak_notice, inserted_at, updated_at, deleted_at`
+
+const (
+	sqlCreateRoom = `INSERT INTO conversations (id, type, title, created_by, organization_id, metadata, direct_key)
+		VALUES ($1::uuid, $2, $3::text, $4::uuid, $5::uuid, $6::jsonb, $7::text)
+		ON CONFLICT (organization_id, direct_key) WHERE direct_key IS NOT NULL AND parent_conversation_id IS NULL AND deleted_at IS NULL DO NOTHING`
+
+	sqlFindDirect = `SELECT id FROM conversations
+		WHERE organization_id = $1::uuid AND direct_key = $2::text AND parent_conversation_id IS NULL AND deleted_at IS NULL`
+
+	sqlGetRoom = `SELECT ` + roomColumns + ` FROM conversations WHERE id = $1::uuid AND deleted_at IS NULL`
+
+	sqlLockRoom = `SELECT ` + roomColumns + ` FROM conversations WHERE id = $1::uuid AND deleted_at IS NULL FOR NO KEY UPDATE`
+
+	sqlSetTitle = `UPDATE conversations SET title = $2::text WHERE id = $1::uuid`
+
+	sqlSetAvatar = `UPDATE conversations SET avatar_url = $2::text WHERE id = $1::uuid`
+
+	sqlSetAgentsAdd = `UPDATE conversations SET agents_add_without_asking = $2::boolean WHERE id = $1::uuid`
+
+	sqlMergeRoomMetadata = `UPDATE conversations SET metadata = (metadata || $2::jsonb) - ARRAY(SELECT key FROM jsonb_each($2::jsonb) WHERE value = 'null'::jsonb)
+		WHERE id = $1::uuid RETURNING metadata`
+
+	sqlDeleteRoom = `UPDATE conversations SET deleted_at = now() WHERE id = $1::uuid AND deleted_at IS NULL`
+
+	sqlSetStreak = `UPDATE conversations SET agent_streak = $2::integer, streak_notice = $3::boolean WHERE id = $1::uuid`
+
+	sqlAddMember = `INSERT INTO conversation_members (conversation_id, participant_id, role, last_read_seq)
+		SELECT c.id, $2::uuid, $3::text, c.message_seq FROM conversations c WHERE c.id = $1::uuid
+		ON CONFLICT (conversation_id, participant_id) DO NOTHING`
+
+	sqlRemoveMember = `DELETE FROM conversation_members WHERE conversation_id = $1::uuid AND participant_id = $2::uuid`
+
+	sqlSetRole = `UPDATE conversation_members SET role = $3::text WHERE conversation_id = $1::uuid AND participant_id = $2::uuid`
+
+	sqlRole = `SELECT m.role FROM conversation_members m JOIN conversations c ON c.id = m.conversation_id
+		WHERE m.conversation_id = $1::uuid AND m.participant_id = $2::uuid AND c.deleted_at IS NULL`
+
+	sqlSeats = `SELECT participant_id, role, last_read_seq, joined_at FROM conversation_members
+		WHERE conversation_id = $1::uuid ORDER BY joined_at, participant_id`
+
+	sqlMarkRead = `UPDATE conversation_members m SET last_read_seq = c.message_seq, last_read_at = now()
+		FROM conversations c
+		WHERE m.conversation_id = $1::uuid AND m.participant_id = $2::uuid AND c.id = m.conversation_id AND m.last_read_seq < c.message_seq`
+
+	// The caller holds the row lock, so the numbers are dense and the time only grows.
+	sqlInsertMessage = `WITH room AS (
+			UPDATE conversations SET version = version + 1, message_seq = message_seq + 1,
+				last_message_at = greatest(now(), last_message_at + interval '1 microsecond'),
+				updated_at = greatest(now(), last_message_at + interval '1 microsecond')
+			WHERE id = $2::uuid RETURNING id, version, message_seq, last_message_at
+		), msg AS (
+			INSERT INTO messages (id, conversation_id, seq, sender_id, sender_kind, content, content_type, message_type, content_structured,
+				metadata, parent_message_id, correlation_id, turn_group_id, mentions, client_key, inserted_at, updated_at)
+			SELECT $1::uuid, room.id, room.message_seq, $3::uuid, $4::text, $5::text, $6::text, $7::text, $8::jsonb, $9::jsonb,
+				$10::uuid, $11::text, $12::text, $13::uuid[], $14::text, room.last_message_at, room.last_message_at FROM room
+		), change AS (
+			INSERT INTO conversation_changes (conversation_id, seq, event, subject_id)
+			SELECT room.id, room.version, 'new_message', $1::uuid FROM room
+		), mark AS (
+			UPDATE conversation_members m SET last_read_seq = room.message_seq, last_read_at = now()
+			FROM room WHERE m.conversation_id = room.id AND m.participant_id = $3::uuid
+		)
+		SELECT version, message_seq, last_message_at FROM room`
+
+	sqlFindByKey = `SELECT id, conversation_id FROM messages WHERE sender_id = $1::uuid AND client_key = $2::text`
+
+	sqlBrief = `SELECT id, conversation_id, sender_id, sender_kind, seq, inserted_at FROM messages WHERE id = $1::uuid AND deleted_at IS NULL`
+
+	sqlDeleteMessage = `UPDATE messages SET deleted_at = now(), updated_at = now(), content = '', content_structured = NULL, metadata = '{}'
+		WHERE conversation_id = $1::uuid AND id = $2::uuid AND deleted_at IS NULL`
+
+	sqlMergeMessageMetadata = `UPDATE messages m SET metadata = merged.metadata, updated_at = now()
+		FROM (SELECT id, metadata AS before,
+				(metadata || $2::jsonb) - ARRAY(SELECT key FROM jsonb_each($2::jsonb) WHERE value = 'null'::jsonb) AS metadata
+			FROM messages WHERE id = $1::uuid AND deleted_at IS NULL FOR NO KEY UPDATE) merged
+		WHERE m.id = merged.id RETURNING m.metadata, merged.before IS DISTINCT FROM merged.metadata`
+
+	sqlRecordChange = `WITH room AS (
+			UPDATE conversations SET version = version + 1 WHERE id = $1::uuid RETURNING id, version
+		)
+		INSERT INTO conversation_changes (conversation_id, seq, event, subject_id, payload)
+		SELECT room.id, room.version, $2::text, $3::uuid, $4::jsonb FROM room RETURNING seq`
+
+	sqlChanges = `SELECT seq, event, subject_id::text, payload FROM conversation_changes
+		WHERE conversation_id = $1::uuid AND seq > $2::bigint ORDER BY seq LIMIT $3::integer`
+
+	sqlPruneChanges = `DELETE FROM conversation_changes WHERE (conversation_id, seq) IN (
+			SELECT conversation_id, seq FROM conversation_changes
+			WHERE inserted_at < now() - make_interval(days => $1::integer) LIMIT $2::integer)`
+)

@@ -1,0 +1,187 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/agntchat/agntchat/internal/chat"
+	"github.com/agntchat/agntchat/internal/fault"
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/pg"
+)
+
+// Member is a seat with what everybody in the room may know of who sits there.
+type Member struct {
+	ConversationID id.Conversation
+	ParticipantID  id.Participant
+	Role           string
+	LastReadSeq    int64
+	JoinedAt       time.Time
+	Kind           string // human | agent
+	DisplayName    string
+	AvatarURL      *string
+	Status         string
+	OwnerID        id.Participant // of an agent
+	Description    string         // of an agent
+	Capabilities   []string       // of an agent
+	Runtime        string         // of an agent
+	InsertedAt     time.Time      // of the participant
+}
+
+// IsAgent reports an agent.
+func (m Member) IsAgent() bool { return m.Kind == chat.Agent }
+
+// Conversation is a room with its members and newest row, as one viewer sees it:
+// the counts and the read mark are the viewer's, and stay zero when there is none.
+type Conversation struct {
+	chat.Room
+	Members      []Member
+	LastMessage  *Message
+	Unread       int
+	MentionCount int
+	LastReadSeq  int64
+}
+
+// Member is the seat of a participant.
+func (c Conversation) Member(p id.Participant) (Member, bool) {
+	for _, m := range c.Members {
+		if m.ParticipantID == p {
+			return m, true
+		}
+	}
+	return Member{}, false
+}
+
+const memberColumns = `s.conversation_id, s.participant_id, s.role, s.last_read_seq, s.joined_at, p.kind, p.display_name, p.avatar_url, p.status,
+	a.owner_id, coalesce(a.description, '') AS description, a.capabilities, coalesce(a.runtime, '') AS runtime, p.inserted_at`
+
+const roomColumns = `c.id, c.type, c.title, c.avatar_url, c.created_by, c.organization_id, c.parent_conversation_id, c.metadata,
+	c.agents_add_without_asking, c.version, c.message_seq, c.last_message_at, c.agent_streak, c.streak_notice, c.inserted_at, c.updated_at, c.deleted_at`
+
+const (
+	membersSQL = `SELECT ` + memberColumns + ` FROM conversation_members s JOIN participants p ON p.id = s.participant_id
+		LEFT JOIN agents a ON a.id = s.participant_id WHERE s.conversation_id = ANY($1::uuid[]) ORDER BY s.joined_at, s.participant_id`
+
+	roomSQL = `SELECT ` + roomColumns + ` FROM conversations c WHERE c.id = $1::uuid AND c.deleted_at IS NULL`
+
+	// Rooms of a workspace the viewer is no member of (somebody else's) are listed in every one of theirs.
+	personalRoomsSQL = `SELECT ` + roomColumns + ` FROM conversation_members me JOIN conversations c ON c.id = me.conversation_id
+		WHERE me.participant_id = $1::uuid AND c.deleted_at IS NULL AND c.type <> 'task' AND c.parent_conversation_id IS NULL
+		AND ($2::uuid IS NULL OR c.organization_id = $2::uuid OR NOT EXISTS (
+			SELECT 1 FROM memberships w WHERE w.organization_id = c.organization_id AND w.account_id = $1::uuid))
+		AND ($3::timestamptz IS NULL OR c.updated_at < $3::timestamptz)
+		ORDER BY c.updated_at DESC, c.id LIMIT $4::integer`
+
+	sideRoomsSQL = `SELECT ` + roomColumns + ` FROM conversation_members me JOIN conversations c ON c.id = me.conversation_id
+		WHERE me.participant_id = $1::uuid AND c.deleted_at IS NULL AND c.type <> 'task' AND c.parent_conversation_id IS NOT NULL
+		AND ($2::uuid IS NULL OR c.parent_conversation_id = $2::uuid)
+		ORDER BY c.updated_at DESC, c.id LIMIT $3::integer`
+)
+
+// MembersOf are the members of a room in the order in which they came.
+func MembersOf(ctx context.Context, q pg.Querier, c id.Conversation) ([]Member, error) {
+	rows, err := q.Query(ctx, membersSQL, []string{c.String()})
+	if err != nil {
+		return nil, fmt.Errorf("list members: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Member])
+	if err != nil {
+		return nil, fmt.Errorf("list members: %w", err)
+	}
+	return out, nil
+}
+
+// OneConversation is a room with everything; fault.ErrNotFound when absent. It
+// does not ask whether the viewer is a member: look at Member.
+func OneConversation(ctx context.Context, q pg.Querier, c id.Conversation, viewer id.Participant) (Conversation, error) {
+	rows, err := q.Query(ctx, roomSQL, c)
+	if err != nil {
+		return Conversation{}, fmt.Errorf("load conversation: %w", err)
+	}
+	r, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[chat.Room])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Conversation{}, fault.ErrNotFound
+	}
+	if err != nil {
+		return Conversation{}, fmt.Errorf("load conversation: %w", err)
+	}
+	full, err := fill(ctx, q, []chat.Room{r}, viewer)
+	if err != nil {
+		return Conversation{}, err
+	}
+	return full[0], nil
+}
+
+// PersonalRooms are the rooms of a participant in a workspace (zero: in all),
+// newest first, changed before the given time.
+func PersonalRooms(ctx context.Context, q pg.Querier, viewer id.Participant, org id.Organization, before *time.Time, limit int) ([]Conversation, error) {
+	return rooms(ctx, q, viewer, personalRoomsSQL, viewer, org, before, limit)
+}
+
+// SideRooms are the huddles a participant sits in, below one room or all.
+func SideRooms(ctx context.Context, q pg.Querier, viewer id.Participant, parent id.Conversation, limit int) ([]Conversation, error) {
+	return rooms(ctx, q, viewer, sideRoomsSQL, viewer, parent, limit)
+}
+
+func rooms(ctx context.Context, q pg.Querier, viewer id.Participant, sql string, args ...any) ([]Conversation, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list conversations: %w", err)
+	}
+	rs, err := pgx.CollectRows(rows, pgx.RowToStructByName[chat.Room])
+	if err != nil {
+		return nil, fmt.Errorf("list conversations: %w", err)
+	}
+	return fill(ctx, q, rs, viewer)
+}
+
+// fill adds members, newest rows and counts in three statements.
+func fill(ctx context.Context, q pg.Querier, rs []chat.Room, viewer id.Participant) ([]Conversation, error) {
+	out := make([]Conversation, len(rs))
+	if len(rs) == 0 {
+		return out, nil
+	}
+	at := make(map[id.Conversation]int, len(rs))
+	ids := make([]id.Conversation, len(rs))
+	for i, r := range rs {
+		out[i] = Conversation{Room: r, Members: []Member{}}
+		at[r.ID], ids[i] = i, r.ID
+	}
+	rows, err := q.Query(ctx, membersSQL, id.Strings(ids))
+	if err != nil {
+		return nil, fmt.Errorf("list members: %w", err)
+	}
+	members, err := pgx.CollectRows(rows, pgx.RowToStructByName[Member])
+	if err != nil {
+		return nil, fmt.Errorf("list members: %w", err)
+	}
+	for _, m := range members {
+		c := &out[at[m.ConversationID]]
+		c.Members = append(c.Members, m)
+		if m.ParticipantID == viewer {
+			c.LastReadSeq = m.LastReadSeq
+		}
+	}
+	last, err := LastMessages(ctx, q, ids)
+	if err != nil {
+		return nil, err
+	}
+	var counts map[id.Conversation]Unread
+	if !viewer.IsZero() {
+		if counts, err = UnreadIn(ctx, q, viewer, ids); err != nil {
+			return nil, err
+		}
+	}
+	for i := range out {
+		if m, ok := last[out[i].ID]; ok {
+			out[i].LastMessage = &m
+		}
+		n := counts[out[i].ID]
+		out[i].Unread, out[i].MentionCount = n.Messages, n.Mentions
+	}
+	return out, nil
+}

@@ -1,0 +1,152 @@
+package view
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/pg"
+)
+
+// Unread counts what others wrote behind a participant's read mark: rows of the
+// main timeline, bubbles of one turn once (desktop 3.8). Notices and hidden rows
+// do not count.
+type Unread struct {
+	ConversationID id.Conversation
+	Messages       int
+	Mentions       int
+}
+
+// A room with more than this many unread rows shows this many: counting stays cheap.
+const unreadCap = `1000`
+
+const unreadFrom = ` FROM conversation_members me JOIN conversations c ON c.id = me.conversation_id
+	CROSS JOIN LATERAL (SELECT count(DISTINCT coalesce(x.turn_group_id, x.id::text)) AS messages,
+			count(*) FILTER (WHERE me.participant_id = ANY(x.mentions)) AS mentions
+		FROM (SELECT m.id, m.turn_group_id, m.mentions FROM messages m
+			WHERE m.conversation_id = me.conversation_id AND m.seq > me.last_read_seq AND m.deleted_at IS NULL
+			AND m.sender_id IS NOT NULL AND m.sender_id <> me.participant_id
+			AND (m.message_type IS NULL OR m.message_type NOT IN ` + hiddenTypes + `)
+			ORDER BY m.seq DESC LIMIT ` + unreadCap + `) x) n
+	WHERE me.participant_id = $1::uuid AND c.deleted_at IS NULL AND c.type <> 'task' AND c.message_seq > me.last_read_seq AND n.messages > 0`
+
+const (
+	unreadSQL   = `SELECT me.conversation_id, n.messages, n.mentions` + unreadFrom + ` LIMIT 2000`
+	unreadInSQL = `SELECT me.conversation_id, n.messages, n.mentions` + unreadFrom + ` AND me.conversation_id = ANY($2::uuid[])`
+)
+
+// UnreadOf counts in all rooms of a participant; rooms with nothing unread are missing.
+func UnreadOf(ctx context.Context, q pg.Querier, p id.Participant) ([]Unread, error) {
+	return unread(ctx, q, unreadSQL, p)
+}
+
+// UnreadIn counts in the rooms named.
+func UnreadIn(ctx context.Context, q pg.Querier, p id.Participant, rooms []id.Conversation) (map[id.Conversation]Unread, error) {
+	ns, err := unread(ctx, q, unreadInSQL, p, id.Strings(rooms))
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[id.Conversation]Unread, len(ns))
+	for _, n := range ns {
+		out[n.ConversationID] = n
+	}
+	return out, nil
+}
+
+func unread(ctx context.Context, q pg.Querier, sql string, args ...any) ([]Unread, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("count unread: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Unread])
+	if err != nil {
+		return nil, fmt.Errorf("count unread: %w", err)
+	}
+	return out, nil
+}
+
+// Contact is somebody a writer may reach beyond the room: to mention, to add.
+type Contact struct {
+	ID          id.Participant
+	Kind        string
+	DisplayName string
+	OwnerID     id.Participant // of an agent
+}
+
+// One's own agents, the owner, and the people and visible agents of the workspace.
+const contactSQL = `SELECT p.id, p.kind, p.display_name, a.owner_id FROM participants p LEFT JOIN agents a ON a.id = p.id
+	WHERE p.status = 'active' AND p.id <> $1::uuid AND (
+		a.owner_id = $2::uuid OR p.id = $2::uuid
+		OR (a.id IS NOT NULL AND (a.organization_id = $3::uuid OR $3::uuid = ANY(a.organization_ids))
+			AND EXISTS (SELECT 1 FROM organizations o WHERE o.id = $3::uuid AND NOT o.is_personal))
+		OR EXISTS (SELECT 1 FROM memberships w WHERE w.organization_id = $3::uuid AND w.account_id = p.id))`
+
+const (
+	contactsSQL    = contactSQL + ` ORDER BY p.inserted_at, p.id LIMIT 1000`
+	contactByIDSQL = contactSQL + ` AND p.id = ANY($4::uuid[])`
+	activePeople   = `SELECT p.id, p.kind, p.display_name, NULL::uuid AS owner_id FROM participants p
+		WHERE p.status = 'active' AND p.kind = 'human' AND p.id = ANY($1::uuid[])`
+	peersSQL = `SELECT DISTINCT o.participant_id FROM conversation_members me
+		JOIN conversations c ON c.id = me.conversation_id AND c.deleted_at IS NULL
+		JOIN conversation_members o ON o.conversation_id = me.conversation_id
+		WHERE me.participant_id = $1::uuid AND o.participant_id <> $1::uuid
+		UNION SELECT w2.account_id FROM memberships w1 JOIN memberships w2 ON w2.organization_id = w1.organization_id
+		WHERE w1.account_id = $1::uuid AND w2.account_id <> $1::uuid
+		UNION SELECT a.owner_id FROM agents a WHERE a.id = $1::uuid
+		UNION SELECT b.id FROM agents b WHERE b.owner_id = $1::uuid
+		LIMIT 5000`
+)
+
+// Contacts are who `who` (owned by owner) may reach in a workspace, at most 1000.
+func Contacts(ctx context.Context, q pg.Querier, who, owner id.Participant, org id.Organization) ([]Contact, error) {
+	return contacts(ctx, q, contactsSQL, who, owner, org)
+}
+
+// Reachable are those of ids whom `who` may bring into a room: contacts, and
+// people by their id. Others are missing, as if they did not exist.
+func Reachable(ctx context.Context, q pg.Querier, who, owner id.Participant, org id.Organization, ids []id.Participant) (map[id.Participant]Contact, error) {
+	out := make(map[id.Participant]Contact, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	cs, err := contacts(ctx, q, contactByIDSQL, who, owner, org, id.Strings(ids))
+	if err != nil {
+		return nil, err
+	}
+	people, err := contacts(ctx, q, activePeople, id.Strings(ids))
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range append(cs, people...) {
+		out[c.ID] = c
+	}
+	return out, nil
+}
+
+func contacts(ctx context.Context, q pg.Querier, sql string, args ...any) ([]Contact, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list contacts: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Contact])
+	if err != nil {
+		return nil, fmt.Errorf("list contacts: %w", err)
+	}
+	return out, nil
+}
+
+// Peers are who hears of a participant's coming and going: everybody who shares
+// a room or a workspace with it, its owner and its agents; at most 5000.
+func Peers(ctx context.Context, q pg.Querier, p id.Participant) ([]id.Participant, error) {
+	rows, err := q.Query(ctx, peersSQL, p)
+	if err != nil {
+		return nil, fmt.Errorf("list peers: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Participant])
+	if err != nil {
+		return nil, fmt.Errorf("list peers: %w", err)
+	}
+	return out, nil
+}
