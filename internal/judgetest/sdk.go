@@ -32,7 +32,8 @@ type SDK struct {
 	watched
 	trusted map[string]bool
 	seen    map[string]time.Time // message id → first seen, 30 s
-	rooms   map[string]bool
+	rooms   map[string]bool      // asked to join
+	ready   map[string]bool      // join answered ok
 	inbox   []map[string]any
 	events  []string
 }
@@ -53,7 +54,7 @@ func NewSDK(t testing.TB, baseURL, agentID, apiKey string, opts SDKOptions) *SDK
 	s := &SDK{
 		led: led, opt: opts, agentID: agentID, apiKey: apiKey,
 		rest:  newTransport(strings.TrimSuffix(baseURL, "/"), led, "sdk", "bridge 3.1", 15*time.Second),
-		joins: make(chan string, 256), trusted: map[string]bool{}, seen: map[string]time.Time{}, rooms: map[string]bool{},
+		joins: make(chan string, 256), trusted: map[string]bool{}, seen: map[string]time.Time{}, rooms: map[string]bool{}, ready: map[string]bool{},
 	}
 	t.Cleanup(s.Close)
 	return s
@@ -141,7 +142,9 @@ func (s *SDK) joinRoom(ctx context.Context, id string) {
 		if errors.As(err, new(errReply)) {
 			s.led.Break("sdk", "bridge 2.4", "join of an own conversation refused: %v", err)
 		}
+		return
 	}
+	s.change(func() { s.ready[id] = true })
 }
 
 func (s *SDK) event(f frame) {
@@ -210,7 +213,7 @@ func (s *SDK) Send(ctx context.Context, conversationID, text string) error {
 
 // WaitRoom blocks until the client has joined the conversation.
 func (s *SDK) WaitRoom(ctx context.Context, id string) error {
-	return s.until(ctx, "sdk join", func() bool { return s.rooms[id] })
+	return s.until(ctx, "sdk join", func() bool { return s.ready[id] })
 }
 
 // WaitMessage blocks until a message whose text contains sub was handled.
