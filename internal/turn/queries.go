@@ -120,4 +120,3 @@ const queryToolUses = `INSERT INTO cli_tool_uses (agent_id, conversation_id, nam
 SELECT $1, $2, u.name, u.uses FROM unnest($3::text[], $4::integer[]) AS u (name, uses)`
 
 const queryDirective = `INSERT INTO directive_parts (hash, agent_id, body) VALUES (decode($1::text, 'hex'), $2, $3::jsonb) ON CONFLICT (hash) DO NOTHING`
-

@@ -1,0 +1,100 @@
+// Package directive decides what an agent is told for a turn: a stable part that
+// does not change a byte until something it is made of changes (row K7; every
+// changed byte is billed again by the model provider, bridge contract 6.1), and a
+// volatile part for what is true only now. It is pure: view loads the facts, flow
+// stores the stable part, present puts it on the wire.
+package directive
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"time"
+)
+
+// Facts is what the words are made of.
+type Facts struct {
+	Agent   Agent
+	Room    Room
+	Trigger Speaker // who wrote the message that is to be answered
+	Merged  int     // further messages that the same turn answers
+	Now     time.Time
+}
+
+// Agent is who is told.
+type Agent struct {
+	Name         string
+	Role         string // description
+	Type         string // worker | orchestrator | reviewer | observer
+	Soul         string // soul document, Markdown
+	SystemPrompt string // metadata.system_prompt
+	OwnerName    string
+	Timezone     string // the owner's, IANA; empty = UTC
+	SkipPrompts  bool   // modelConfig.dangerously_skip_permissions
+}
+
+// Room is where the turn happens.
+type Room struct {
+	Type    string
+	Title   string
+	Members []Member // without the agent itself, in joining order
+}
+
+// Member is somebody else in the room.
+type Member struct {
+	Name   string
+	Kind   string // human | agent
+	Online bool
+}
+
+// Speaker is the author of the trigger.
+type Speaker struct {
+	Name string
+	Kind string
+}
+
+// Directives is the answer. Parts of Prompt are concatenated by the bridge
+// without a separator, so each ends with an empty line.
+type Directives struct {
+	Prompt            []string
+	Volatile          []string
+	ErrorMessages     map[string]string
+	DMRedirect        string
+	TaskSuffix        string
+	HumanExpectsReply bool
+	SkipPermissions   bool
+	Orchestrator      bool
+	AgentType         string
+	Hash              string // hex SHA-256 of the stable part
+}
+
+// Compute makes the directives of a turn. The same Facts.Agent gives the same
+// Prompt and Hash, whatever the room, the speaker and the time.
+func Compute(f Facts) Directives {
+	prompt := stable(f.Agent)
+	return Directives{
+		Prompt:            prompt,
+		Volatile:          volatile(f),
+		ErrorMessages:     errorMessages(),
+		DMRedirect:        "[Continuing in DM with {targets}]",
+		TaskSuffix:        "\n\nFinish the task with complete_task, or fail_task when it cannot be done.",
+		HumanExpectsReply: ExpectsReply(f.Trigger.Kind),
+		SkipPermissions:   f.Agent.SkipPrompts,
+		Orchestrator:      f.Agent.Type == "orchestrator",
+		AgentType:         f.Agent.Type,
+		Hash:              Hash(prompt),
+	}
+}
+
+// ExpectsReply: a message wakes an agent only when it is meant for it (decision
+// 9), so a person who woke it waits for an answer.
+func ExpectsReply(speakerKind string) bool { return speakerKind == "human" }
+
+// Hash names the stable part: hex SHA-256 over the parts with their lengths.
+func Hash(parts []string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		_, _ = h.Write([]byte(strconv.Itoa(len(p)) + ":" + p)) // a hash never fails
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
