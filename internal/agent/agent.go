@@ -62,15 +62,8 @@ type New struct {
 	Key             Key
 }
 
-// InsertTx makes the agent. Invalid with code too_many beyond MaxAgents.
+// InsertTx makes the agent.
 func InsertTx(ctx context.Context, tx *pg.Tx, n New) error {
-	var have int
-	if err := tx.QueryRow(ctx, countSQL, n.OwnerID).Scan(&have); err != nil {
-		return err
-	}
-	if have >= MaxAgents {
-		return fault.Newf(fault.Invalid, "too_many", "You can have at most %d agents. Delete one first.", MaxAgents)
-	}
 	_, err := tx.Exec(ctx, insertSQL, n.ID, n.OwnerID, n.Description, n.AgentType, orNone(n.Capabilities), text(n.Metadata), text(n.ModelConfig),
 		n.SoulMD, n.Runtime, n.OrganizationID, pins(n.OrganizationIDs), n.Key.Prefix, n.Key.Hash)
 	return err
@@ -133,40 +126,6 @@ func BumpKeyVersionTx(ctx context.Context, tx *pg.Tx, aid id.Participant) error 
 func TouchActive(ctx context.Context, q pg.Querier, aid id.Participant) error {
 	_, err := q.Exec(ctx, touchSQL, aid)
 	return err
-}
-
-// Identity is what authentication needs of an agent, cached by flow.
-type Identity struct {
-	ID             id.Participant
-	OwnerID        id.Participant
-	OrganizationID id.Organization
-	DisplayName    string
-	Status         string
-	Runtime        string
-	CodeAction     bool
-	KeyHash        []byte
-	KeyVersion     int
-}
-
-// IdentityOf reads it by id.
-func IdentityOf(ctx context.Context, q pg.Querier, aid id.Participant) (Identity, error) {
-	return identity(q.Query(ctx, identitySQL, aid))
-}
-
-// IdentityByPrefix reads it by the lookup part of a key.
-func IdentityByPrefix(ctx context.Context, q pg.Querier, prefix string) (Identity, error) {
-	return identity(q.Query(ctx, identityByPrefixSQL, prefix))
-}
-
-func identity(rows pgx.Rows, err error) (Identity, error) {
-	if err != nil {
-		return Identity{}, err
-	}
-	i, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Identity])
-	if pg.IsNotFound(err) {
-		return Identity{}, fault.ErrNotFound
-	}
-	return i, err
 }
 
 func orNone(s []string) []string {

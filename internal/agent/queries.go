@@ -3,11 +3,7 @@ package agent
 const columns = `id, owner_id, description, agent_type, capabilities, structured_capabilities, metadata, model_config, settings, soul_md, runtime,
 	presence_mode, idle_timeout_seconds, organization_id, organization_ids, last_active_at, key_prefix, key_version, inserted_at, updated_at`
 
-const identityColumns = `a.id, a.owner_id, a.organization_id, p.display_name, p.status, a.runtime,
-	(COALESCE(a.settings ->> 'execution_mode', a.model_config ->> 'execution_mode', '') = 'code_action') AS code_action, a.key_hash, a.key_version`
-
 const (
-	countSQL  = `SELECT count(*) FROM agents a JOIN participants p ON p.id = a.id AND p.status <> 'deleted' WHERE a.owner_id = $1`
 	insertSQL = `INSERT INTO agents (id, owner_id, description, agent_type, capabilities, metadata, model_config, soul_md, runtime, organization_id,
 		organization_ids, key_prefix, key_hash) VALUES ($1, $2, $3, $4, $5::text[], $6::jsonb, $7::jsonb, $8, $9, $10, $11::uuid[], $12, $13)`
 	getSQL = `SELECT ` + columns + ` FROM agents WHERE id = $1`
@@ -20,9 +16,7 @@ const (
 		structured_capabilities = (structured_capabilities || $9::jsonb) - ARRAY(SELECT e.key FROM jsonb_each($9::jsonb) e WHERE e.value = 'null'::jsonb),
 		soul_md = COALESCE($10, soul_md), runtime = COALESCE($11, runtime), presence_mode = COALESCE($12, presence_mode),
 		organization_ids = CASE WHEN $13::boolean THEN $14::uuid[] ELSE organization_ids END, updated_at = now() WHERE id = $1`
-	setKeySQL           = `UPDATE agents SET key_prefix = $2, key_hash = $3, key_version = key_version + 1, updated_at = now() WHERE id = $1 RETURNING key_version`
-	bumpKeySQL          = `UPDATE agents SET key_version = key_version + 1, updated_at = now() WHERE id = $1`
-	touchSQL            = `UPDATE agents SET last_active_at = now() WHERE id = $1`
-	identitySQL         = `SELECT ` + identityColumns + ` FROM agents a JOIN participants p ON p.id = a.id WHERE a.id = $1`
-	identityByPrefixSQL = `SELECT ` + identityColumns + ` FROM agents a JOIN participants p ON p.id = a.id WHERE a.key_prefix = $1`
+	setKeySQL  = `UPDATE agents SET key_prefix = $2, key_hash = $3, key_version = key_version + 1, updated_at = now() WHERE id = $1 RETURNING key_version`
+	bumpKeySQL = `UPDATE agents SET key_version = key_version + 1, updated_at = now() WHERE id = $1`
+	touchSQL   = `UPDATE agents SET last_active_at = now() WHERE id = $1`
 )
