@@ -44,12 +44,16 @@ function endsWord(text: string, at: number): boolean {
 }
 
 /** The mentions in plain text (no code inside), in order, not overlapping. */
-export function findMentions<T extends Mentionable>(text: string, people: readonly T[]): MentionSpan<T>[] {
-  if (!text.includes("@") || people.length === 0) return [];
+export function findMentions<T extends Mentionable>(raw: string, people: readonly T[]): MentionSpan<T>[] {
+  if (people.length === 0) return [];
+  // Input methods write a full-width ＠; it has the same length.
+  const text = raw.replaceAll("＠", "@");
+  if (!text.includes("@")) return [];
   const byLength = [...people].filter((p) => p.displayName).sort((a, b) => b.displayName.length - a.displayName.length);
   const spans: MentionSpan<T>[] = [];
   for (let at = text.indexOf("@"); at >= 0; at = text.indexOf("@", at + 1)) {
-    if (wordChar.test(charBefore(text, at)) && !/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(charBefore(text, at))) continue;
+    if (wordChar.test(charBefore(text, at)) && !/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(charBefore(text, at)))
+      continue;
     const span = matchAt(text, at, byLength);
     if (!span) continue;
     spans.push(span);
@@ -116,7 +120,7 @@ export interface MentionQuery {
 
 /** The mention that is being typed at the caret, or null. An `@` counts at the start, after a space, or after punctuation; it lasts to the caret. */
 export function mentionQueryAt(text: string, caret: number): MentionQuery | null {
-  const before = text.slice(0, caret);
+  const before = text.slice(0, caret).replaceAll("＠", "@");
   const start = before.lastIndexOf("@");
   if (start < 0) return null;
   const prev = charBefore(before, start);

@@ -32,7 +32,12 @@ describe("rows of a timeline", () => {
   });
 
   it("hides what is not for people and sets notices and errors apart", () => {
-    const list = [msg("a", 0, { messageType: "EndTurn" }), msg(null, 1), msg("a", 2, { messageType: "ErrorReport" }), msg("a", 3, { threadOnly: true })];
+    const list = [
+      msg("a", 0, { messageType: "EndTurn" }),
+      msg(null, 1),
+      msg("a", 2, { messageType: "ErrorReport" }),
+      msg("a", 3, { threadOnly: true }),
+    ];
     expect(kinds(list)).toEqual(["day", "notice", "error"]);
   });
 

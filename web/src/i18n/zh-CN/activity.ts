@@ -1,3 +1,31 @@
 import type { activity as en } from "../en/activity";
 
-export const activity: Record<keyof typeof en, string> = {};
+export const activity: Record<keyof typeof en, string> = {
+  "activity.thinking": "思考",
+  "activity.tool_call": "使用工具",
+  "activity.writing": "书写",
+  "activity.analyzing": "阅读",
+  "activity.queued": "排队",
+  "activity.waiting": "等待",
+  "activity.working": "工作",
+  "activity.typing": "输入",
+  "activity.done": "已完成",
+  "activity.one": "{name} 正在{what}",
+  "activity.oneDetail": "{name}：{detail}",
+  "activity.working_one": "{count} 个智能体在工作",
+  "activity.working_other": "{count} 个智能体在工作",
+  "activity.typing_one": "{count} 人正在输入",
+  "activity.typing_other": "{count} 人正在输入",
+  "activity.stop": "停止",
+  "activity.stopOne": "停止 {name}",
+  "activity.stopAll": "全部停止",
+  "activity.unfold": "查看每一位在做什么",
+  "activity.fold": "收成一行",
+  "activity.label": "正在进行",
+  "activity.stopFailed": "没有停下任何一个",
+  "activity.stale": "刚才有人发言，智能体继续工作。",
+  "presence.here": "在线",
+  "presence.idle": "空闲",
+  "presence.away": "离线",
+  "presence.working": "工作中",
+};
