@@ -16,6 +16,7 @@ import (
 type Result struct {
 	Outcome      Outcome
 	AnswerID     id.Message
+	MergedInto   id.Message // with Outcome Merged: the message whose turn answers this one too
 	ErrorCode    string
 	ErrorMessage string
 	Model        string
@@ -41,7 +42,7 @@ type Turn struct {
 	Generation     int64           `db:"generation"`
 	ExecutorID     id.Executor     `db:"executor_id"`
 	Outcome        Outcome         `db:"outcome"`
-	MergedInto     id.Turn         `db:"merged_into"`
+	MergedInto     id.Message      `db:"merged_into"`
 	AnswerID       id.Message      `db:"answer_id"`
 	ErrorCode      *string         `db:"error_code"`
 	ErrorMessage   *string         `db:"error_message"`
@@ -55,17 +56,17 @@ func FinishTx(ctx context.Context, tx *pg.Tx, group []Claim, r Result) (id.Turn,
 		return id.Turn{}, nil
 	}
 	turnID := id.New[id.Turn]()
-	others := r.Outcome
+	head, others, into := group[len(group)-1], r.Outcome, r.MergedInto
 	if r.Outcome == Answered || r.Outcome == Passed {
-		others = Merged
+		others, into = Merged, head.MessageID
 	}
 	var duration *int64
 	if r.DurationMS > 0 {
 		duration = &r.DurationMS
 	}
-	_, err := tx.Exec(ctx, queryFinish, ids(group), group[len(group)-1].QueueID, turnID, string(r.Outcome), string(others), r.AnswerID,
+	_, err := tx.Exec(ctx, queryFinish, ids(group), head.QueueID, turnID, string(r.Outcome), string(others), r.AnswerID,
 		text(r.ErrorCode), text(cut(r.ErrorMessage, 1000)), text(r.Model), text(r.Backend), r.ToolCalls, r.Iterations,
-		r.Tokens.Input, r.Tokens.Output, r.Tokens.CacheRead, r.Tokens.CacheWrite, duration)
+		r.Tokens.Input, r.Tokens.Output, r.Tokens.CacheRead, r.Tokens.CacheWrite, duration, r.MergedInto, into)
 	if err != nil {
 		return id.Turn{}, fmt.Errorf("finish turn: %w", err)
 	}

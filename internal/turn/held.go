@@ -46,6 +46,35 @@ func Waiting(ctx context.Context, q pg.Querier, agents []id.Participant) ([]id.P
 	return agentIDs(ctx, q, queryWaiting, id.Strings(agents))
 }
 
+// InFlight counts the turns that the executor holds.
+func InFlight(ctx context.Context, q pg.Querier, agent id.Participant, ex id.Executor) (n int, err error) {
+	if err := q.QueryRow(ctx, queryInFlight, agent, ex).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count turns: %w", err)
+	}
+	return n, nil
+}
+
+// CountWaiting counts the agent's waiting messages.
+func CountWaiting(ctx context.Context, q pg.Querier, agent id.Participant) (n int, err error) {
+	if err := q.QueryRow(ctx, queryWaitingCount, agent).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count waiting: %w", err)
+	}
+	return n, nil
+}
+
+// WaitingInRoom lists the messages that wait for the agent in a room, oldest first.
+func WaitingInRoom(ctx context.Context, q pg.Querier, agent id.Participant, conv id.Conversation) ([]id.Message, error) {
+	rows, err := q.Query(ctx, queryWaitingInRoom, agent, conv)
+	if err != nil {
+		return nil, fmt.Errorf("list waiting: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Message])
+	if err != nil {
+		return nil, fmt.Errorf("list waiting: %w", err)
+	}
+	return out, nil
+}
+
 // Lapsed lists heads of turns of these agents whose lease, or whose whole time
 // most, is over. They are not locked: look again with StillLapsedTx.
 func Lapsed(ctx context.Context, q pg.Querier, agents []id.Participant, most time.Duration) ([]Claim, error) {
@@ -65,18 +94,6 @@ func StillLapsedTx(ctx context.Context, tx *pg.Tx, q id.QueueItem, most time.Dur
 		return false, fmt.Errorf("look at lease: %w", err)
 	}
 	return over, nil
-}
-
-// ExtendTx marks the rows seen and gives them lease from now on, never beyond
-// most after they were claimed.
-func ExtendTx(ctx context.Context, tx *pg.Tx, claims []Claim, lease, most time.Duration) error {
-	if len(claims) == 0 {
-		return nil
-	}
-	if _, err := tx.Exec(ctx, queryExtend, ids(claims), lease.Seconds(), most.Seconds()); err != nil {
-		return fmt.Errorf("extend claims: %w", err)
-	}
-	return nil
 }
 
 // ReleaseTx gives rows back to the queue, with their place in it. Refund says

@@ -50,6 +50,14 @@ WHERE lease_until IS NOT NULL AND seen_at IS NULL AND answered_at IS NULL ORDER 
 // queryHolders is read once, at start: agents that hold claims.
 const queryHolders = `SELECT DISTINCT agent_id FROM queued_messages WHERE lease_until IS NOT NULL`
 
+const queryInFlight = `SELECT count(DISTINCT conversation_id) FROM queued_messages
+WHERE agent_id = $1 AND executor_id = $2 AND lease_until IS NOT NULL`
+
+const queryWaitingCount = `SELECT count(*) FROM queued_messages WHERE agent_id = $1 AND lease_until IS NULL`
+
+const queryWaitingInRoom = `SELECT message_id FROM queued_messages
+WHERE conversation_id = $2 AND agent_id = $1 AND lease_until IS NULL ORDER BY seq LIMIT 500`
+
 const queryWaiting = `SELECT DISTINCT agent_id FROM queued_messages
 WHERE agent_id = ANY($1::uuid[]) AND lease_until IS NULL`
 
@@ -63,16 +71,12 @@ ORDER BY agent_id, conversation_id, seq DESC LIMIT 1000`
 const queryLease = `SELECT coalesce(lease_until <= now() OR claimed_at + make_interval(secs => $2) <= now(), true)
 FROM queued_messages WHERE id = $1`
 
-const queryExtend = `UPDATE queued_messages SET seen_at = coalesce(seen_at, now()),
-  lease_until = least(now() + make_interval(secs => $2), claimed_at + make_interval(secs => $3))
-WHERE id = ANY($1::uuid[]) AND lease_until IS NOT NULL`
-
 const queryRelease = `UPDATE queued_messages SET lease_until = NULL, executor_id = NULL, claimed_at = NULL, seen_at = NULL,
   stale_refused = false, attempt = greatest(attempt - $2::integer, 0)
 WHERE id = ANY($1::uuid[]) AND answered_at IS NULL`
 
-// queryFinish moves rows to turns. $2 is the head: its turn has the id $3; the
-// others name it in merged_into.
+// queryFinish moves rows to turns. $2 is the head: its turn has the id $3; $18 is
+// what it was merged into, $19 its message, into which the others are merged.
 const queryFinish = `WITH gone AS (
   DELETE FROM queued_messages WHERE id = ANY($1::uuid[])
   RETURNING id, agent_id, conversation_id, message_id, generation, executor_id, attempt, inserted_at, claimed_at
@@ -81,7 +85,7 @@ INSERT INTO turns (id, agent_id, conversation_id, message_id, queue_id, generati
   error_code, error_message, model, backend, attempt, tool_calls, iterations, input_tokens, output_tokens, cache_read_tokens,
   cache_write_tokens, duration_ms, queued_at, started_at)
 SELECT CASE WHEN id = $2 THEN $3::uuid ELSE gen_random_uuid() END, agent_id, conversation_id, message_id, id, generation, executor_id,
-  CASE WHEN id = $2 THEN $4::text ELSE $5::text END, CASE WHEN id = $2 THEN NULL ELSE $3::uuid END, $6::uuid,
+  CASE WHEN id = $2 THEN $4::text ELSE $5::text END, CASE WHEN id = $2 THEN $18::uuid ELSE $19::uuid END, $6::uuid,
   $7::text, $8::text, $9::text, $10::text, attempt, CASE WHEN id = $2 THEN $11::integer ELSE 0 END, CASE WHEN id = $2 THEN $12::integer ELSE 0 END,
   CASE WHEN id = $2 THEN $13::bigint ELSE 0 END, CASE WHEN id = $2 THEN $14::bigint ELSE 0 END,
   CASE WHEN id = $2 THEN $15::bigint ELSE 0 END, CASE WHEN id = $2 THEN $16::bigint ELSE 0 END,

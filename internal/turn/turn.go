@@ -21,7 +21,7 @@ package turn
 import (
 	"time"
 
-	"github.com/agntchat/agntchat/internal/fault"
+	"github.com/agntchat/agntchat/internal/claim"
 	"github.com/agntchat/agntchat/internal/id"
 )
 
@@ -40,7 +40,7 @@ const (
 )
 
 // ErrLost is the answer to a write that names a claim which is no longer held.
-var ErrLost = fault.New(fault.Forbidden, "executor_not_owned", "This work is no longer held by this executor.")
+var ErrLost = claim.ErrLost
 
 // NewItem is one message that one agent should answer.
 type NewItem struct {

@@ -1,0 +1,146 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/pg"
+)
+
+// FinishedTurn is a turn as the agent page shows it.
+type FinishedTurn struct {
+	ID              id.Turn
+	ConversationID  id.Conversation
+	MessageID       id.Message
+	AnswerID        id.Message
+	Outcome         string
+	ErrorCode       *string
+	ErrorMessage    *string
+	Model           *string
+	Backend         *string
+	ToolCalls       int
+	InputTokens     int64
+	OutputTokens    int64
+	CacheReadTokens int64
+	DurationMS      *int64 `db:"duration_ms"`
+	QueuedAt        time.Time
+	StartedAt       *time.Time
+	EndedAt         time.Time
+}
+
+const turnsSQL = `SELECT t.id, t.conversation_id, t.message_id, t.answer_id, t.outcome, t.error_code, t.error_message, t.model, t.backend,
+	t.tool_calls, t.input_tokens, t.output_tokens, t.cache_read_tokens, t.duration_ms, t.queued_at, t.started_at, t.ended_at
+	FROM turns t WHERE t.agent_id = $1::uuid AND ($2::timestamptz IS NULL OR t.ended_at < $2::timestamptz)
+	AND ($4::uuid IS NULL OR EXISTS (SELECT 1 FROM conversation_members s WHERE s.conversation_id = t.conversation_id AND s.participant_id = $4::uuid))
+	ORDER BY t.ended_at DESC, t.id LIMIT $3::integer`
+
+// FinishedTurns are an agent's turns, newest first, ended before the given time.
+// With a viewer only those in rooms that the viewer is a member of.
+func FinishedTurns(ctx context.Context, q pg.Querier, agent id.Participant, before *time.Time, limit int, viewer id.Participant) ([]FinishedTurn, error) {
+	rows, err := q.Query(ctx, turnsSQL, agent, before, limit, viewer)
+	if err != nil {
+		return nil, fmt.Errorf("list turns: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[FinishedTurn])
+	if err != nil {
+		return nil, fmt.Errorf("list turns: %w", err)
+	}
+	return out, nil
+}
+
+// AgentOwner is what an agent is told about its owner.
+type AgentOwner struct {
+	Name     string
+	Timezone *string
+}
+
+const ownerSQL = `SELECT p.display_name AS name, a.timezone FROM accounts a JOIN participants p ON p.id = a.id WHERE a.id = $1::uuid`
+
+// OwnerOf reads an owner; empty when the account is gone.
+func OwnerOf(ctx context.Context, q pg.Querier, owner id.Participant) (AgentOwner, error) {
+	rows, err := q.Query(ctx, ownerSQL, owner)
+	if err != nil {
+		return AgentOwner{}, fmt.Errorf("read owner: %w", err)
+	}
+	o, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[AgentOwner])
+	if pg.IsNotFound(err) {
+		return AgentOwner{}, nil
+	}
+	if err != nil {
+		return AgentOwner{}, fmt.Errorf("read owner: %w", err)
+	}
+	return o, nil
+}
+
+// LatestBy is the newest message of a participant in a room since a time, in any
+// type but errors; zero when there is none.
+func LatestBy(ctx context.Context, q pg.Querier, c id.Conversation, sender id.Participant, since time.Time) (id.Message, error) {
+	var m id.Message
+	err := q.QueryRow(ctx, latestBySQL, c, sender, since).Scan(&m)
+	if pg.IsNotFound(err) {
+		return id.Message{}, nil
+	}
+	if err != nil {
+		return id.Message{}, fmt.Errorf("find own message: %w", err)
+	}
+	return m, nil
+}
+
+const latestBySQL = `SELECT m.id FROM messages m WHERE m.conversation_id = $1::uuid AND m.inserted_at >= $3::timestamptz AND m.sender_id = $2::uuid
+	AND m.deleted_at IS NULL AND (m.message_type IS NULL OR m.message_type NOT IN ('EndTurn', 'ErrorReport', 'CapabilityUpdate', 'LocationRequest'))
+	ORDER BY m.inserted_at DESC LIMIT 1`
+
+// AgentSeat is a person who may see an agent, and a room in which they meet; the
+// owner also stands there without a room.
+type AgentSeat struct {
+	ParticipantID  id.Participant
+	ConversationID id.Conversation
+}
+
+const audienceSQL = `SELECT DISTINCT s.participant_id, NULL::uuid AS conversation_id FROM conversation_members me
+		JOIN conversation_members s ON s.conversation_id = me.conversation_id
+		JOIN participants p ON p.id = s.participant_id AND p.kind = 'human'
+		JOIN conversations c ON c.id = me.conversation_id AND c.deleted_at IS NULL
+	WHERE me.participant_id = $1::uuid
+	UNION SELECT a.owner_id, NULL::uuid FROM agents a WHERE a.id = $1::uuid`
+
+const roomAudienceSQL = `SELECT s.participant_id, s.conversation_id FROM conversation_members s
+	JOIN participants p ON p.id = s.participant_id AND p.kind = 'human' WHERE s.conversation_id = ANY($1::uuid[])`
+
+// AgentAudience are the people who see whether an agent is online: its owner and
+// everybody who shares a room with it.
+func AgentAudience(ctx context.Context, q pg.Querier, agent id.Participant) ([]id.Participant, error) {
+	seats, err := agentSeats(ctx, q, audienceSQL, agent)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]id.Participant, len(seats))
+	for n, s := range seats {
+		out[n] = s.ParticipantID
+	}
+	return out, nil
+}
+
+// PeopleIn are the people in these rooms, one row per person and room.
+func PeopleIn(ctx context.Context, q pg.Querier, rooms []id.Conversation) ([]AgentSeat, error) {
+	if len(rooms) == 0 {
+		return nil, nil
+	}
+	return agentSeats(ctx, q, roomAudienceSQL, id.Strings(rooms))
+}
+
+func agentSeats(ctx context.Context, q pg.Querier, sql string, args ...any) ([]AgentSeat, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list audience: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[AgentSeat])
+	if err != nil {
+		return nil, fmt.Errorf("list audience: %w", err)
+	}
+	return out, nil
+}
