@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -43,6 +44,9 @@ func (c *Conn) read() {
 	for {
 		kind, r, err := c.ws.Reader(context.Background())
 		if err != nil {
+			if errors.Is(err, os.ErrDeadlineExceeded) && c.taking() {
+				c.Close(CodeGoingAway, "idle")
+			}
 			return // closed by either side, broken, or silent for too long
 		}
 		if !c.taking() {

@@ -1,0 +1,254 @@
+package socket_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agntchat/agntchat/internal/realtime"
+	"github.com/agntchat/agntchat/internal/realtime/phxtest"
+	"github.com/agntchat/agntchat/internal/realtime/socket"
+)
+
+// filler is larger than what the kernel takes for a client that does not read.
+var filler = strings.Repeat("x", 32<<10)
+
+const fillers = 400 // 12.8 MB: more than any socket buffer and the queue
+
+func (h *house) flood(topic string, n int) {
+	h.t.Helper()
+	for i := range n {
+		h.broadcast(realtime.Message{Topic: topic, Event: "e", Payload: map[string]any{"n": i, "fill": filler}})
+	}
+}
+
+// TestSlowReaderIsClosed: a client that does not know resync is closed with 1013
+// and may come back; its neighbours get everything, in order.
+func TestSlowReaderIsClosed(t *testing.T) {
+	t.Parallel()
+	h := build(t, &script{}, nil)
+	slow := h.dialWith(phxtest.Options{Token: "slow", ReadBuffer: 256 << 10})
+	quick := h.dial("quick")
+	slow.Join("r", nil)
+	room := quick.Join("r", nil)
+	slow.Pause()
+	slow.Send("", "phoenix", "heartbeat", nil) // ends the read that is under way
+	for i := range fillers {
+		h.broadcast(realtime.Message{Topic: "r", Event: "e", Payload: map[string]any{"n": i, "fill": filler}})
+		var got struct{ N int }
+		if err := json.Unmarshal(room.Expect("e"), &got); err != nil || got.N != i {
+			t.Fatalf("got %d, want %d (%v)", got.N, i, err)
+		}
+	}
+	slow.Resume()
+	if code, _ := slow.Closed(); code != 1013 {
+		t.Fatalf("closed %d, want 1013", code)
+	}
+	h.expectLeft("r disconnected")
+}
+
+// TestSlowReaderResyncs: docs/protocol.md 7. A client that knows resync keeps its
+// socket, gets its replies, hears once per topic that it missed something, and
+// every event after that.
+func TestSlowReaderResyncs(t *testing.T) {
+	t.Parallel()
+	h := build(t, &script{}, nil)
+	c := h.dialWith(phxtest.Options{Token: "slow", ReadBuffer: 256 << 10, Params: params("resync", "1")})
+	room, other := c.Join("r", nil), c.Join("q", nil)
+	c.Pause()
+	c.Send("", "phoenix", "heartbeat", nil)
+	h.flood("r", fillers)
+	h.broadcast(realtime.Message{Topic: "q", Event: "small"})
+	ref := room.Send("echo", "still here")
+	c.Resume()
+	if r := c.Await(ref); string(r.Response) != `"still here"` {
+		t.Fatalf("reply %+v", r)
+	}
+	last := -1
+	for {
+		m := room.Next()
+		if m.Event == socket.EventResync {
+			break
+		}
+		var got struct{ N int }
+		if err := json.Unmarshal(m.Payload, &got); err != nil || got.N <= last {
+			t.Fatalf("%d after %d (%v)", got.N, last, err)
+		}
+		last = got.N
+	}
+	if last >= fillers-1 {
+		t.Fatal("nothing was dropped")
+	}
+	h.broadcast(realtime.Message{Topic: "r", Event: "after"})
+	if m := room.Next(); m.Event != "after" {
+		t.Fatalf("got %s", m.Event)
+	}
+	if m := other.Next(); m.Event != "small" && m.Event != socket.EventResync {
+		t.Fatalf("got %s", m.Event)
+	}
+}
+
+// TestPushesAreNeverDropped: what is meant for one connection arrives or the
+// connection ends.
+func TestPushesAreNeverDropped(t *testing.T) {
+	t.Parallel()
+	members := make(chan *socket.Member, 1)
+	s := &script{join: func(_ context.Context, m *socket.Member, _ json.RawMessage) (any, error) {
+		members <- m
+		return nil, nil
+	}}
+	h := build(t, s, nil)
+	c := h.dialWith(phxtest.Options{Token: "slow", ReadBuffer: 256 << 10, Params: params("resync", "1")})
+	room := c.Join("r", nil)
+	m := await(t, members, "member")
+	c.Pause()
+	c.Send("", "phoenix", "heartbeat", nil)
+	accepted := 0
+	for i := range fillers {
+		if err := m.Push("p", map[string]any{"n": i, "fill": filler}); err != nil {
+			break
+		}
+		accepted++
+	}
+	if accepted == fillers {
+		t.Fatal("the queue has no bound")
+	}
+	c.Resume()
+	if code, _ := c.Closed(); code != 1013 {
+		t.Fatalf("closed %d", code)
+	}
+	for i, m := range room.Pending() {
+		var got struct{ N int }
+		if err := json.Unmarshal(m.Payload, &got); err != nil || got.N != i {
+			t.Fatalf("got %d at %d", got.N, i)
+		}
+	}
+}
+
+// TestStalledReaderIsCutOff: one that takes nothing at all does not hold its
+// memory longer than QueueAge.
+func TestStalledReaderIsCutOff(t *testing.T) {
+	t.Parallel()
+	h := build(t, &script{}, func(c *socket.Config) { c.Limits.QueueAge = 50 * time.Millisecond })
+	c := h.dialWith(phxtest.Options{Token: "slow", ReadBuffer: 256 << 10, Params: params("resync", "1")})
+	c.Join("r", nil)
+	c.Pause()
+	c.Send("", "phoenix", "heartbeat", nil)
+	h.flood("r", fillers)
+	h.expectLeft("r disconnected")
+}
+
+// TestDroppableGoFirst: typing and superseded stream frames never push out a
+// message, and the newest frame of a key arrives.
+func TestDroppableGoFirst(t *testing.T) {
+	t.Parallel()
+	h := build(t, &script{}, func(c *socket.Config) { c.Limits.QueueBytes = 16 << 20 })
+	c := h.dialWith(phxtest.Options{Token: "slow", ReadBuffer: 256 << 10})
+	room := c.Join("r", nil)
+	c.Pause()
+	c.Send("", "phoenix", "heartbeat", nil)
+	h.flood("r", 300)
+	for i := range 500 {
+		h.broadcast(realtime.Message{Topic: "r", Event: "typing", Droppable: true})
+		h.broadcast(realtime.Message{Topic: "r", Event: "stream", Key: "s1", Payload: i})
+	}
+	h.broadcast(realtime.Message{Topic: "r", Event: "end"})
+	c.Resume()
+	counts := map[string]int{}
+	var stream string
+	for m := room.Next(); m.Event != "end"; m = room.Next() {
+		counts[m.Event]++
+		if m.Event == "stream" {
+			stream = string(m.Payload)
+		}
+	}
+	if counts["e"] != 300 || counts["typing"] != 0 || counts["stream"] != 1 || stream != "499" {
+		t.Fatalf("%v, stream %s", counts, stream)
+	}
+}
+
+// TestPingFloodIsBounded: pongs do not pile up for a client that pings and does
+// not read.
+func TestPingFloodIsBounded(t *testing.T) {
+	t.Parallel()
+	h := build(t, &script{}, nil)
+	raw := h.dialRaw("slow", 256<<10)
+	payload := []byte(strings.Repeat("p", 125))
+	pings := bytes.Repeat(maskedFrame(0x9, payload), 1000)
+	for range 100 { // 13 MB of pongs
+		raw.send(pings)
+	}
+	raw.send(maskedFrame(0x1, []byte(`[null,"1","phoenix","heartbeat",{}]`)))
+	pongs := 0
+	for {
+		opcode, data := raw.next()
+		if opcode == 0x1 {
+			if string(data) != `[null,"1","phoenix","phx_reply",{"status":"ok","response":{}}]` {
+				t.Fatalf("got %s", data)
+			}
+			break
+		}
+		pongs++
+	}
+	if pongs == 0 || pongs == 100_000 {
+		t.Fatalf("%d pongs", pongs)
+	}
+}
+
+// TestFirstFrameWithTheHandshake: net/http may hold the first bytes of a client
+// that does not wait for the answer to its upgrade.
+func TestFirstFrameWithTheHandshake(t *testing.T) {
+	t.Parallel()
+	h := build(t, &script{}, nil)
+	for i := range 200 {
+		join := maskedFrame(0x1, []byte(`["1","1","r","phx_join",{"fill":"`+strings.Repeat("x", i*10)+`"}]`))
+		raw := h.dialRaw("fast", 0, join)
+		if _, data := raw.next(); string(data) != `["1","1","r","phx_reply",{"status":"ok","response":{}}]` {
+			t.Fatalf("%d: got %s", i, data)
+		}
+	}
+}
+
+func TestIdleConnectionEnds(t *testing.T) {
+	t.Parallel()
+	h := build(t, &script{}, func(c *socket.Config) { c.Limits.Idle = 100 * time.Millisecond })
+	c := h.dial("ann")
+	c.Join("r", nil)
+	if code, _ := c.Closed(); code != 1001 {
+		t.Fatalf("closed %d, want 1001", code)
+	}
+	h.expectLeft("r disconnected")
+}
+
+// TestOrderUnderLoad: several broadcasters on several topics; every client sees
+// each topic in the same order, in inline rooms and in batching ones.
+func TestOrderUnderLoad(t *testing.T) {
+	t.Parallel()
+	for _, members := range []int{5, 50} {
+		t.Run(fmt.Sprint(members), func(t *testing.T) {
+			t.Parallel()
+			h := build(t, &script{}, nil)
+			var rooms []*phxtest.Channel
+			for i := range members {
+				rooms = append(rooms, h.dial(fmt.Sprint(i)).Join("r", nil))
+			}
+			const n = 500
+			go func() {
+				for i := range n {
+					_ = h.bus.Broadcast(realtime.Message{Topic: "r", Event: "e", Payload: i})
+				}
+			}()
+			for _, room := range rooms {
+				for i := range n {
+					if got := string(room.Next().Payload); got != fmt.Sprint(i) {
+						t.Fatalf("got %s, want %d", got, i)
+					}
+				}
+			}
+		})
+	}
+}
