@@ -1,0 +1,51 @@
+package obs
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// NewRegistry makes the metrics registry with the process's own figures.
+func NewRegistry() *prometheus.Registry {
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return reg
+}
+
+// MetricsHandler serves /metrics.
+func MetricsHandler(reg *prometheus.Registry) http.Handler {
+	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
+}
+
+// HTTPMetrics observes requests by route pattern, method and status: all closed sets.
+type HTTPMetrics struct{ seconds *prometheus.HistogramVec }
+
+// NewHTTPMetrics registers agntchat_http_request_seconds.
+func NewHTTPMetrics(reg prometheus.Registerer) *HTTPMetrics {
+	m := &HTTPMetrics{prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "agntchat_http_request_seconds", Help: "Time of HTTP requests by route.", Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
+	}, []string{"route", "method", "status"})}
+	reg.MustRegister(m.seconds)
+	return m
+}
+
+// Observe notes one finished request.
+func (m *HTTPMetrics) Observe(r *http.Request, status int, took time.Duration) {
+	route := "unmatched"
+	if rc := chi.RouteContext(r.Context()); rc != nil && rc.RoutePattern() != "" {
+		route = rc.RoutePattern()
+	}
+	method := r.Method
+	switch method {
+	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions, http.MethodHead:
+	default:
+		method = "other"
+	}
+	m.seconds.WithLabelValues(route, method, strconv.Itoa(status)).Observe(took.Seconds())
+}
