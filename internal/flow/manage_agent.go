@@ -67,7 +67,7 @@ func (i *Identity) CreateAgent(ctx context.Context, actor access.Actor, in NewAg
 		}
 		err = agent.InsertTx(ctx, tx, agent.New{
 			ID: aid, OwnerID: actor.ID, Description: in.Description, AgentType: in.AgentType, Capabilities: in.Capabilities, Metadata: in.Metadata,
-			ModelConfig: in.ModelConfig, SoulMD: in.SoulMD, Runtime: "local", OrganizationID: actor.OrganizationID, OrganizationIDs: in.OrganizationIDs, Key: key,
+			ModelConfig: p.ModelConfig, SoulMD: in.SoulMD, Runtime: "local", OrganizationID: actor.OrganizationID, OrganizationIDs: in.OrganizationIDs, Key: key,
 		})
 		if err != nil {
 			return err

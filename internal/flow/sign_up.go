@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"net/mail"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -136,7 +137,7 @@ func checkSignUp(in SignUp) (account.New, string, error) {
 	}
 	if len(f.Fields) > 0 {
 		f.Message = f.Fields[0].Message
-		if len(f.Fields) == 1 && f.Fields[0].Field == "password" {
+		if !slices.ContainsFunc(f.Fields, func(c fault.Field) bool { return c.Field != "password" }) {
 			f.Code = "password_weak"
 		}
 		return account.New{}, "", f
