@@ -1,0 +1,145 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+)
+
+// connectLoop keeps one socket joined to the agent's topic until ctx ends.
+func (a *Agent) connectLoop(ctx context.Context) {
+	for try := 0; ctx.Err() == nil; {
+		since := time.Now()
+		err := a.connect(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if errors.Is(err, ErrKeyRefused) {
+			a.replaced(ErrKeyRefused)
+			return
+		}
+		if time.Since(since) > 30*time.Second {
+			try = 0
+		}
+		a.log.Info("socket ended, reconnecting", "error", err)
+		if !a.pause(ctx, try) {
+			return
+		}
+		try++
+	}
+}
+
+// connect runs one connection: join, catch up, receive until it ends.
+func (a *Agent) connect(ctx context.Context) error {
+	token, err := a.api.tokens.get(ctx)
+	if err != nil {
+		return err
+	}
+	s, wait, err := dial(ctx, a.opt.URL, token, a.opt.Timing.SocketBeat, a.event)
+	if err != nil {
+		if isStatus(err, http.StatusUnauthorized, "") || isStatus(err, http.StatusForbidden, "") {
+			a.api.tokens.drop(token)
+		}
+		return err
+	}
+	a.mu.Lock()
+	a.sock = s
+	a.mu.Unlock()
+	defer func() {
+		a.mu.Lock()
+		a.sock = nil
+		a.mu.Unlock()
+	}()
+	topic := "user:" + a.opt.AgentID
+	join := map[string]any{"executor_id": a.executorID(), "bridge_version": a.opt.Version}
+	if _, err := s.push(ctx, topic, "phx_join", join); err != nil {
+		s.close()
+		_ = wait()
+		return err
+	}
+	a.log.Info("agent is online", "url", a.opt.URL)
+	a.catchup(ctx, s)
+	a.wakeOutbox()
+	stop := context.AfterFunc(ctx, s.close)
+	defer stop()
+	return wait()
+}
+
+// catchup asks the server to send every item that waits for this agent.
+func (a *Agent) catchup(ctx context.Context, s *socket) {
+	if _, err := s.push(ctx, "user:"+a.opt.AgentID, "catchup", struct{}{}); err != nil {
+		a.log.Warn("catch-up failed", "error", err)
+	}
+}
+
+// event is called by the reader of the socket and never blocks.
+func (a *Agent) event(topic, event string, payload json.RawMessage) {
+	if topic != "user:"+a.opt.AgentID {
+		return
+	}
+	switch event {
+	case "gateway_message":
+		var it Item
+		if err := json.Unmarshal(payload, &it); err != nil || it.ID == "" || it.MessageID == "" {
+			a.log.Error("unreadable gateway_message", "error", err)
+			return
+		}
+		a.take(it)
+	case "gateway_command":
+		var c Command
+		if err := json.Unmarshal(payload, &c); err != nil {
+			a.log.Error("unreadable gateway_command", "error", err)
+			return
+		}
+		a.command(c)
+	case "gateway_agent_query":
+		a.refuseQuery(payload)
+	case "resync":
+		a.mu.Lock()
+		s := a.sock
+		a.mu.Unlock()
+		if s != nil {
+			a.wg.Go(func() { a.catchup(a.life, s) })
+		}
+	case "gateway_message_added":
+		// Only a hint: the server offers the message when the turn has ended.
+	default:
+		a.log.Debug("event ignored", "event", event)
+	}
+}
+
+// refuseQuery answers an agent query at once, so that nobody waits for it.
+func (a *Agent) refuseQuery(payload json.RawMessage) {
+	var q struct {
+		ID string `json:"id"`
+	}
+	if json.Unmarshal(payload, &q) != nil || q.ID == "" {
+		return
+	}
+	a.wg.Go(func() {
+		body := map[string]any{"executor_id": a.executorID(), "error": "no_handler_registered"}
+		if err := a.api.call(a.life, "POST", "/api/gateway/agent-queries/"+q.ID+"/fail", body, nil); err != nil {
+			a.log.Warn("agent query not refused", "error", err)
+		}
+	})
+}
+
+func (a *Agent) command(c Command) {
+	switch c.Type {
+	case "shutdown":
+		a.log.Warn("the server asked this bridge to stop", "reason", c.Reason)
+		a.replaced(ErrReplaced)
+	case "stop_generation":
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		for _, w := range a.work {
+			if w.item.ConversationID == c.ConversationID {
+				w.cancel(errStopped)
+			}
+		}
+	default:
+		a.log.Info("command ignored", "type", c.Type)
+	}
+}
