@@ -1,0 +1,298 @@
+// Package presence knows which participants, people and agents, are online on
+// this server, and on how many devices.
+//
+// It owns the rule for flapping: who loses the last connection stays online for
+// a grace period, and for a while after a start those who were online before
+// count as online until they are back or the time is up. It does not own who may
+// see whom, the events that tell it (package channel sends them from OnChange)
+// or what an agent is doing.
+//
+// Everything is in memory and rebuilt by rejoining clients after a restart.
+package presence
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// Device is where a connection comes from. Name identifies the machine (its raw
+// host name), Nickname is for display; both may be empty (desktop contract 3.7).
+type Device struct {
+	Name     string
+	Nickname string
+}
+
+// Change is one participant going online or offline.
+type Change struct {
+	Participant string
+	Online      bool
+	Devices     []Device // at the time of the change; empty when offline
+}
+
+// Config of a Tracker. Zero durations take the default, negative ones mean none.
+type Config struct {
+	Grace  time.Duration // after the last connection ended (5 s)
+	Warmup time.Duration // for participants given to Assume (10 s)
+	// OnChange hears of every change, one at a time and in order. It runs
+	// outside of all locks and may call the Tracker. Changes that undo each
+	// other before it came to them are left out. Nil hears nothing.
+	OnChange func(Change)
+}
+
+// Tracker counts connections per participant. It is safe for concurrent use and
+// its methods never block on OnChange, except Close.
+type Tracker struct {
+	cfg  Config
+	born time.Time
+
+	mu      sync.Mutex
+	who     map[string]*participant
+	waiting []string // participants with a change to tell, oldest first
+	telling bool     // the goroutine exists
+	closed  bool
+	running sync.WaitGroup
+}
+
+type participant struct {
+	conns   []connection // in the order of arrival
+	leaving *time.Timer  // runs while there are none
+	told    bool         // what OnChange was told last
+	waiting bool         // is in Tracker.waiting
+}
+
+type connection struct {
+	key    string
+	device Device
+}
+
+// New makes a tracker; the warm-up begins now.
+func New(cfg Config) *Tracker {
+	if cfg.Grace == 0 {
+		cfg.Grace = 5 * time.Second
+	}
+	if cfg.Warmup == 0 {
+		cfg.Warmup = 10 * time.Second
+	}
+	return &Tracker{cfg: cfg, born: time.Now(), who: make(map[string]*participant)}
+}
+
+// Assume counts participants as online, because they were before the restart,
+// until the warm-up is over. Nobody is told that they are online; if one does not
+// come back, everybody is told that it is offline.
+func (t *Tracker) Assume(participants ...string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	left := t.cfg.Warmup - time.Since(t.born)
+	if t.closed || left <= 0 {
+		return
+	}
+	for _, name := range participants {
+		if t.who[name] == nil {
+			p := &participant{told: true}
+			t.who[name] = p
+			t.leaveIn(name, p, left)
+		}
+	}
+}
+
+// Warm reports whether the warm-up is over.
+func (t *Tracker) Warm() bool { return time.Since(t.born) >= t.cfg.Warmup }
+
+// Connect adds a connection; key is unique per participant (connection and
+// topic, or an executor id). The same key again replaces its device.
+func (t *Tracker) Connect(name, key string, d Device) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return
+	}
+	p := t.who[name]
+	if p == nil {
+		p = &participant{}
+		t.who[name] = p
+	}
+	if p.leaving != nil {
+		p.leaving.Stop()
+		p.leaving = nil
+	}
+	if i := p.find(key); i >= 0 {
+		p.conns[i].device = d
+		return
+	}
+	p.conns = append(p.conns, connection{key: key, device: d})
+	t.tell(name, p)
+}
+
+// Disconnect removes a connection whose end may be an accident: the participant
+// goes offline after the grace period, if no other connection comes.
+func (t *Tracker) Disconnect(name, key string) { t.remove(name, key, t.cfg.Grace) }
+
+// Leave removes a connection that ended on purpose (signed out, deregistered):
+// if it was the last, the participant is offline at once.
+func (t *Tracker) Leave(name, key string) { t.remove(name, key, 0) }
+
+func (t *Tracker) remove(name, key string, grace time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p := t.who[name]
+	if p == nil || t.closed {
+		return
+	}
+	i := p.find(key)
+	if i < 0 {
+		return
+	}
+	p.conns = slices.Delete(p.conns, i, i+1)
+	if len(p.conns) > 0 {
+		return
+	}
+	if grace <= 0 {
+		t.tell(name, p)
+		return
+	}
+	t.leaveIn(name, p, grace)
+}
+
+func (t *Tracker) leaveIn(name string, p *participant, d time.Duration) {
+	var timer *time.Timer
+	timer = time.AfterFunc(d, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if p.leaving != timer || t.closed {
+			return // came back, or left again, in the meantime
+		}
+		p.leaving = nil
+		t.tell(name, p)
+	})
+	p.leaving = timer
+}
+
+// Online reports whether the participant counts as online.
+func (t *Tracker) Online(name string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p := t.who[name]
+	return p != nil && p.online()
+}
+
+// Connections is the number of live connections of a participant, without grace.
+func (t *Tracker) Connections(name string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p := t.who[name]; p != nil {
+		return len(p.conns)
+	}
+	return 0
+}
+
+// Devices lists the devices of a participant that have a name, each once, oldest
+// connection first.
+func (t *Tracker) Devices(name string) []Device {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p := t.who[name]; p != nil {
+		return p.devices()
+	}
+	return nil
+}
+
+// All lists everybody who counts as online, in no order.
+func (t *Tracker) All() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := make([]string, 0, len(t.who))
+	for name, p := range t.who {
+		if p.online() {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// Close stops all timers and waits for OnChange; it is not called afterwards.
+func (t *Tracker) Close() {
+	t.mu.Lock()
+	t.closed = true
+	t.waiting = nil
+	for _, p := range t.who {
+		if p.leaving != nil {
+			p.leaving.Stop()
+		}
+	}
+	t.mu.Unlock()
+	t.running.Wait()
+}
+
+// tell notes that the participant may have changed; the goroutine finds out.
+func (t *Tracker) tell(name string, p *participant) {
+	if t.cfg.OnChange == nil {
+		p.told = p.online()
+		t.forget(name, p)
+		return
+	}
+	if p.waiting {
+		return
+	}
+	p.waiting = true
+	t.waiting = append(t.waiting, name)
+	if !t.telling {
+		t.telling = true
+		t.running.Go(t.run)
+	}
+}
+
+// run tells the changes and ends when there are none.
+func (t *Tracker) run() {
+	for {
+		c, ok := t.next()
+		if !ok {
+			return
+		}
+		t.cfg.OnChange(c)
+	}
+}
+
+func (t *Tracker) next() (Change, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for len(t.waiting) > 0 {
+		name := t.waiting[0]
+		t.waiting = t.waiting[1:]
+		p := t.who[name]
+		p.waiting = false
+		online := p.online()
+		changed := online != p.told
+		p.told = online
+		c := Change{Participant: name, Online: online, Devices: p.devices()}
+		t.forget(name, p)
+		if changed {
+			return c, true
+		}
+	}
+	t.telling, t.waiting = false, nil
+	return Change{}, false
+}
+
+// forget drops the record of somebody who is offline and was said to be.
+func (t *Tracker) forget(name string, p *participant) {
+	if !p.online() && !p.told && !p.waiting {
+		delete(t.who, name)
+	}
+}
+
+func (p *participant) online() bool { return len(p.conns) > 0 || p.leaving != nil }
+
+func (p *participant) find(key string) int {
+	return slices.IndexFunc(p.conns, func(c connection) bool { return c.key == key })
+}
+
+func (p *participant) devices() []Device {
+	var all []Device
+	for _, c := range p.conns {
+		if c.device.Name != "" && !slices.ContainsFunc(all, func(d Device) bool { return d.Name == c.device.Name }) {
+			all = append(all, c.device)
+		}
+	}
+	return all
+}

@@ -1,0 +1,217 @@
+package presence_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/agntchat/agntchat/internal/realtime/presence"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// watch makes a tracker that writes its changes down.
+func watch(t *testing.T) (*presence.Tracker, func() []string) {
+	var mu sync.Mutex
+	var log []string
+	tr := presence.New(presence.Config{OnChange: func(c presence.Change) {
+		mu.Lock()
+		defer mu.Unlock()
+		sign := "-"
+		if c.Online {
+			sign = "+"
+		}
+		log = append(log, sign+c.Participant)
+	}})
+	t.Cleanup(tr.Close)
+	return tr, func() []string {
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		taken := log
+		log = nil
+		return taken
+	}
+}
+
+func expect(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Fatalf("changes %v, want %v", got, want)
+	}
+}
+
+func TestGrace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr, changes := watch(t)
+		tr.Connect("ann", "1", presence.Device{})
+		expect(t, changes(), "+ann")
+		tr.Disconnect("ann", "1")
+		pass(4 * time.Second)
+		if !tr.Online("ann") {
+			t.Fatal("offline within the grace period")
+		}
+		tr.Connect("ann", "2", presence.Device{})
+		pass(time.Hour)
+		expect(t, changes())      // a reconnect is no news
+		tr.Disconnect("ann", "1") // unknown: too late
+		tr.Disconnect("ann", "2")
+		pass(4 * time.Second)
+		expect(t, changes())
+		pass(2 * time.Second)
+		expect(t, changes(), "-ann")
+		if tr.Online("ann") || len(tr.All()) != 0 {
+			t.Fatal("still online")
+		}
+	})
+}
+
+// TestGraceStartsAnew: a timer of an earlier absence does not end a later one.
+func TestGraceStartsAnew(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr, changes := watch(t)
+		tr.Connect("ann", "1", presence.Device{})
+		tr.Disconnect("ann", "1")
+		pass(3 * time.Second)
+		tr.Connect("ann", "2", presence.Device{})
+		tr.Disconnect("ann", "2")
+		pass(4 * time.Second)
+		expect(t, changes(), "+ann")
+		pass(2 * time.Second)
+		expect(t, changes(), "-ann")
+	})
+}
+
+func TestDevices(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr, changes := watch(t)
+		tr.Connect("ann", "1", presence.Device{Name: "laptop"})
+		tr.Connect("ann", "2", presence.Device{Name: "tower", Nickname: "Big"})
+		tr.Connect("ann", "3", presence.Device{Name: "laptop"})
+		tr.Connect("ann", "4", presence.Device{})
+		tr.Connect("ann", "4", presence.Device{}) // the same key is the same connection
+		if got := fmt.Sprint(tr.Devices("ann"), tr.Connections("ann")); got != "[{laptop } {tower Big}] 4" {
+			t.Fatal(got)
+		}
+		for _, key := range []string{"1", "2", "3"} {
+			tr.Disconnect("ann", key)
+		}
+		pass(time.Minute)
+		expect(t, changes(), "+ann")
+		tr.Leave("ann", "4")
+		expect(t, changes(), "-ann")
+		if tr.Devices("ann") != nil || tr.Connections("ann") != 0 {
+			t.Fatal("devices left")
+		}
+	})
+}
+
+// TestWarmup: after a restart those who come back were never away, and those who
+// do not come back are told of once.
+func TestWarmup(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr, changes := watch(t)
+		tr.Assume("ann", "bob", "cyd")
+		if got := len(tr.All()); got != 3 || tr.Warm() {
+			t.Fatalf("%d online, warm %v", got, tr.Warm())
+		}
+		pass(2 * time.Second)
+		tr.Connect("ann", "1", presence.Device{})
+		tr.Connect("dan", "1", presence.Device{})
+		tr.Connect("cyd", "1", presence.Device{})
+		tr.Leave("cyd", "1")
+		expect(t, changes(), "+dan", "-cyd")
+		pass(9 * time.Second)
+		expect(t, changes(), "-bob")
+		if !tr.Warm() {
+			t.Fatal("not warm")
+		}
+		tr.Assume("eve")
+		if tr.Online("eve") {
+			t.Fatal("assumed after the warm-up")
+		}
+	})
+}
+
+func TestCloseIsQuiet(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr, changes := watch(t)
+		tr.Connect("ann", "1", presence.Device{})
+		tr.Disconnect("ann", "1")
+		expect(t, changes(), "+ann")
+		tr.Close()
+		pass(time.Minute)
+		expect(t, changes())
+	})
+}
+
+// TestSlowListener: changes that undo each other while OnChange is busy are left
+// out; the last state is told.
+func TestSlowListener(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var log []string
+		tr := presence.New(presence.Config{OnChange: func(c presence.Change) {
+			log = append(log, fmt.Sprint(c.Participant, c.Online))
+			<-release
+		}})
+		tr.Connect("ann", "1", presence.Device{})
+		synctest.Wait()
+		for range 3 {
+			tr.Connect("bob", "1", presence.Device{})
+			tr.Leave("bob", "1")
+		}
+		tr.Connect("cyd", "1", presence.Device{})
+		close(release)
+		synctest.Wait()
+		if got := fmt.Sprint(log); got != "[anntrue cydtrue]" {
+			t.Fatal(got)
+		}
+		tr.Close()
+	})
+}
+
+func TestConcurrency(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr, changes := watch(t)
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				for n := range 200 {
+					who := fmt.Sprint("p", n%5)
+					tr.Connect(who, fmt.Sprint(i), presence.Device{})
+					tr.Disconnect(who, fmt.Sprint(i))
+				}
+			})
+		}
+		wg.Wait()
+		pass(time.Minute)
+		state := map[string]bool{}
+		for _, c := range changes() {
+			if state[c[1:]] == (c[0] == '+') {
+				t.Fatalf("%s twice", c)
+			}
+			state[c[1:]] = c[0] == '+'
+		}
+		for who, online := range state {
+			if online {
+				t.Errorf("%s is still online", who)
+			}
+		}
+	})
+}
+
+// pass lets the bubble's clock move on.
+func pass(d time.Duration) { <-time.After(d) }
