@@ -1,3 +1,15 @@
 import type { composer as en } from "../en/composer";
 
-export const composer: Record<keyof typeof en, string> = {};
+export const composer: Record<keyof typeof en, string> = {
+  "composer.label": "发给 {room} 的消息",
+  "composer.placeholder": "写给 {room}",
+  "composer.send": "发送",
+  "composer.hint": "Enter 发送，Shift+Enter 换行",
+  "composer.replyingTo": "回复 {name}",
+  "composer.cancelReply": "取消回复",
+  "composer.mention": "提到某人",
+  "composer.mentions": "提到谁",
+  "composer.add": "将被加入",
+  "composer.tooLong": "超出 {over} 个字符",
+  "composer.offline": "现在没有网络。写下的内容会在恢复后发送。",
+};

@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import type { Conversation, Member } from "#/api/types";
+import { mayManage, previewOf, roomTitle, sortedMembers } from "./rooms";
+
+const member = (id: string, name: string, type: "human" | "agent" = "human", role?: string): Member => ({
+  participantId: id,
+  participant: { id, type, displayName: name },
+  ...(role ? { role } : {}),
+});
+const room = (extra: Partial<Conversation>): Conversation => ({ id: "r", type: "group", insertedAt: "", updatedAt: "", ...extra });
+
+describe("rooms", () => {
+  it("are called by their title, a direct one by the other, an untitled group by its members", () => {
+    const members = [member("me", "Me"), member("a", "Ada"), member("n", "Nova", "agent")];
+    expect(roomTitle(room({ title: "Launch", members }), "me")).toBe("Launch");
+    expect(roomTitle(room({ members }), "me")).toBe("Ada and Nova");
+    expect(roomTitle(room({ type: "direct", title: "x", members: members.slice(0, 2) }), "me")).toBe("Ada");
+    expect(roomTitle(room({ type: "direct", members: [member("me", "Me")] }), "me")).toBe("Me");
+  });
+
+  it("list oneself, people, agents", () => {
+    const members = [member("n", "Nova", "agent"), member("b", "Bea"), member("me", "Me"), member("a", "Ada")];
+    expect(sortedMembers(members, "me").map((m) => m.participantId)).toEqual(["me", "a", "b", "n"]);
+  });
+
+  it("are managed by their maker and administrators", () => {
+    expect(mayManage(room({ createdBy: "me" }), "me")).toBe(true);
+    expect(mayManage(room({ members: [member("me", "Me", "human", "admin")] }), "me")).toBe(true);
+    expect(mayManage(room({ members: [member("me", "Me")] }), "me")).toBe(false);
+  });
+
+  it("preview a message on one line without its marks", () => {
+    const text = (content: string) => previewOf({ id: "", conversationId: "", senderId: "", insertedAt: "", content });
+    expect(text("## Plan\n- **one** [two](https://x)\n```go\nx\n```")).toBe("Plan one two x");
+    expect(text("hi @[Ann Lee]")).toBe("hi @Ann Lee");
+  });
+});

@@ -1,0 +1,51 @@
+/** What a room is called and who is in it, as one of its members sees it. Pure. */
+import type { Conversation, Member, Message, Participant } from "#/api/types";
+import { nameList } from "./format";
+import { plainMentions } from "./mention";
+
+export function othersOf(room: Conversation, selfId: string): Member[] {
+  return (room.members ?? []).filter((m) => m.participantId !== selfId);
+}
+
+/** The other one of a direct room. */
+export function counterpart(room: Conversation, selfId: string): Participant | null {
+  if (room.type !== "direct") return null;
+  return othersOf(room, selfId)[0]?.participant ?? null;
+}
+
+export function roomTitle(room: Conversation, selfId: string): string {
+  if (room.type === "direct") {
+    const other = counterpart(room, selfId);
+    if (other) return other.displayName;
+  }
+  if (room.title) return room.title;
+  const names = othersOf(room, selfId).map((m) => m.participant?.displayName ?? "");
+  return nameList(names.filter(Boolean)) || (room.members?.[0]?.participant?.displayName ?? "");
+}
+
+/** People first, then agents, each by name, oneself at the top. */
+export function sortedMembers(members: readonly Member[], selfId: string): Member[] {
+  const rank = (m: Member) => (m.participantId === selfId ? 0 : m.participant?.type === "agent" ? 2 : 1);
+  return [...members].sort((a, b) => rank(a) - rank(b) || (a.participant?.displayName ?? "").localeCompare(b.participant?.displayName ?? ""));
+}
+
+/** Who may rename, add and remove: administrators of the room and whoever made it. */
+export function mayManage(room: Conversation, selfId: string): boolean {
+  if (room.createdBy === selfId) return true;
+  const role = room.members?.find((m) => m.participantId === selfId)?.role;
+  return role === "admin" || role === "owner";
+}
+
+/** The text of a message on one line. */
+export function previewOf(message: Message): string {
+  const raw = message.readableText || message.content;
+  if (!message.readableText && raw.startsWith("{") && message.messageType && message.messageType !== "text") return "";
+  return plainMentions(raw)
+    .replace(/```[^\n]*\n?/g, " ")
+    .replace(/!\[([^\]]*)\]\([^)]*\)|\[([^\]]*)\]\([^)]*\)/g, "$1$2")
+    .replace(/^\s{0,3}(#{1,6}|>|[-*+]|\d+\.)\s+/gm, "")
+    .replace(/\*\*|__|`/g, "")
+    .replace(/\s+/g, " ")
+    .trim()
+    .slice(0, 200);
+}
