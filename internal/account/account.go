@@ -46,7 +46,8 @@ type Account struct {
 	UpdatedAt               time.Time
 }
 
-// New is what a new account needs. PasswordHash is the built-in identity.
+// New is what a new account needs. PasswordHash is the built-in identity; without
+// one the account signs in by a start link until it sets a password.
 type New struct {
 	ID             id.Participant
 	Email          string
@@ -75,7 +76,11 @@ func InsertTx(ctx context.Context, tx *pg.Tx, n New) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, insertIdentitySQL, Password, n.ID.String(), n.ID, n.PasswordHash)
+	var hash *string
+	if n.PasswordHash != "" {
+		hash = &n.PasswordHash
+	}
+	_, err = tx.Exec(ctx, insertIdentitySQL, Password, n.ID.String(), n.ID, hash)
 	return err
 }
 
@@ -114,12 +119,12 @@ func FindPassword(ctx context.Context, q pg.Querier, email string) (c Credential
 	return c, err == nil, err
 }
 
-// PasswordHash reads the hash of one account's built-in identity.
+// PasswordHash reads the hash of one account's built-in identity; "" while none was set.
 func PasswordHash(ctx context.Context, q pg.Querier, aid id.Participant) (string, error) {
 	var h string
 	err := q.QueryRow(ctx, passwordHashSQL, aid, Password).Scan(&h)
 	if pg.IsNotFound(err) {
-		return "", fault.New(fault.Invalid, "no_password", "This account signs in without a password.")
+		return "", nil
 	}
 	return h, err
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -234,11 +235,6 @@ func agentActor(a view.AgentIdentity) access.Actor {
 	return access.Actor{Kind: access.Agent, ID: a.ID, OwnerID: a.OwnerID, OrganizationID: a.OrganizationID, KeyVersion: a.KeyVersion, DisplayName: a.DisplayName}
 }
 
-type agentClaims struct {
-	KeyVersion int `json:"kv"`
-	jwt.RegisteredClaims
-}
-
 // ExchangeAgentKey trades a long-lived API key for a short-lived session token
 // (W3, bridge 1.2). Only failures count towards the limit. A wrong key, a wrong
 // agent and a deactivated agent look the same.
@@ -261,17 +257,19 @@ func (i *Identity) ExchangeAgentKey(ctx context.Context, agentID, key, address s
 		return "", err
 	}
 	now := time.Now()
-	t := jwt.NewWithClaims(jwt.SigningMethodHS256, agentClaims{a.KeyVersion, jwt.RegisteredClaims{
-		Issuer: tokenIssuer, Audience: jwt.ClaimStrings{tokenAudience}, Subject: a.ID.String(), IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(AgentTokenLife)),
-	}})
+	// The version of the key is the token's id: a new key makes all older tokens worthless (decision 3).
+	t := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{
+		Issuer: tokenIssuer, Audience: jwt.ClaimStrings{tokenAudience}, Subject: a.ID.String(), ID: strconv.Itoa(a.KeyVersion),
+		IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(AgentTokenLife)),
+	})
 	return t.SignedString(i.Ring.Derive("agent token"))
 }
 
 func (i *Identity) authenticateAgentToken(ctx context.Context, token string) (access.Actor, error) {
-	var c agentClaims
+	var c jwt.RegisteredClaims
 	var err error
 	for _, k := range i.Ring.DeriveAll("agent token") {
-		c = agentClaims{}
+		c = jwt.RegisteredClaims{}
 		_, err = jwt.ParseWithClaims(token, &c, func(*jwt.Token) (any, error) { return k, nil },
 			jwt.WithValidMethods([]string{"HS256"}), jwt.WithIssuer(tokenIssuer), jwt.WithAudience(tokenAudience), jwt.WithExpirationRequired())
 		if !errors.Is(err, jwt.ErrTokenSignatureInvalid) {
@@ -289,7 +287,7 @@ func (i *Identity) authenticateAgentToken(ctx context.Context, token string) (ac
 	if err != nil {
 		return access.Actor{}, orUnauthenticated(err)
 	}
-	if a.Status != participant.Active || a.KeyVersion != c.KeyVersion {
+	if a.Status != participant.Active || strconv.Itoa(a.KeyVersion) != c.ID {
 		return access.Actor{}, fault.ErrUnauthenticated
 	}
 	return agentActor(a), nil

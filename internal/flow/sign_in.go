@@ -111,7 +111,8 @@ func (i *Identity) RevokeSession(ctx context.Context, actor access.Actor, sid id
 	return nil
 }
 
-// ChangePassword checks the old one, sets the new one and ends all other sign-ins.
+// ChangePassword checks the old one, if there is one, sets the new one and ends all
+// other sign-ins.
 func (i *Identity) ChangePassword(ctx context.Context, actor access.Actor, current, next string) error {
 	if err := access.RequirePerson(actor); err != nil {
 		return err
@@ -128,9 +129,11 @@ func (i *Identity) ChangePassword(ctx context.Context, actor access.Actor, curre
 	if err != nil {
 		return err
 	}
-	ok, err := i.Hasher.Verify(ctx, stored, current)
-	if err != nil {
-		return err
+	ok := stored == "" // none was set yet: the first account of dev
+	if !ok {
+		if ok, err = i.Hasher.Verify(ctx, stored, current); err != nil {
+			return err
+		}
 	}
 	if !ok {
 		i.failures.Take(who)
