@@ -1,0 +1,119 @@
+# agntchat. `make run` starts everything, `make test` runs every test, `make help` lists the rest.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+GO      := CGO_ENABLED=0 go
+ADDR    ?= 127.0.0.1:4000
+DATA    ?= .data
+PKG     ?= ./...
+RUN     ?= .
+STAMPS  := .cache/stamps
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-zA-Z/_-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
+
+## ---- run -------------------------------------------------------------------
+
+.PHONY: run
+run: deps/run build ## build and start everything: server, Postgres, web client, demo agent
+	@exec bin/agntchat dev --addr $(ADDR) --data-dir $(DATA)
+
+.PHONY: build
+build: web bin ## build the web client and both programs into bin/
+
+.PHONY: bin
+bin:
+	@mkdir -p bin
+	@$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/agntchat ./cmd/agnt
+
+.PHONY: web
+web: $(STAMPS)/web-build
+
+WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*' 2>/dev/null)
+$(STAMPS)/web-build: $(STAMPS)/web-deps $(WEB_SOURCES)
+	@echo "web: building the client"
+	@npm --prefix web run --silent build
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/web-deps: web/package.json web/package-lock.json
+	@echo "web: installing npm packages"
+	@npm ci --prefix web --no-audit --no-fund --loglevel=error
+	@mkdir -p $(STAMPS) && touch $@
+
+## ---- what this machine needs -----------------------------------------------
+
+.PHONY: deps/run deps
+deps/run:
+	@deploy/deps.sh run
+deps: ## install what the tests need (Debian packages, npm packages)
+	@deploy/deps.sh test
+	@$(MAKE) $(STAMPS)/web-deps $(STAMPS)/phoenix-deps $(STAMPS)/cli-deps
+
+$(STAMPS)/phoenix-deps: interop/phoenix/package.json interop/phoenix/package-lock.json
+	@echo "interop: installing the phoenix client"
+	@npm ci --prefix interop/phoenix --no-audit --no-fund --loglevel=error
+	@mkdir -p $(STAMPS) && touch $@
+$(STAMPS)/cli-deps: interop/clis/package.json interop/clis/package-lock.json
+	@echo "interop: installing Claude Code and Codex"
+	@npm ci --prefix interop/clis --no-audit --no-fund --loglevel=error
+	@mkdir -p $(STAMPS) && touch $@
+
+## ---- tests -----------------------------------------------------------------
+
+.PHONY: test
+test: deps build test/go test/web test/browser ## run every test
+
+.PHONY: test/go test/race test/web test/browser test-pooler test/fuzz
+test/go:
+	@go test $(PKG) -run '$(RUN)'
+test/race: ## Go tests with the race detector
+	@go test -race -timeout 15m $(PKG)
+test/web: $(STAMPS)/web-deps ## unit tests of the web client
+	@npm --prefix web run --silent test
+test/browser: build ## the walk through a real browser
+	@npm --prefix web run --silent e2e
+test-pooler: ## the Go suite through pgbouncer in transaction mode, then in pgx exec mode
+	@AGNTCHAT_TEST_PG=pooler go test -count=1 -timeout 15m $$(go run ./tools/dbpackages)
+	@AGNTCHAT_TEST_PG=exec go test -count=1 -timeout 15m $$(go run ./tools/dbpackages)
+test/fuzz: ## every fuzz target for 20 s
+	@tools/fuzz.sh 20s
+
+.PHONY: check
+check: deps fmt/check vet arch gen/check build test/race test-pooler lint web/check test/browser test/fuzz ## everything CI runs
+
+## ---- code ------------------------------------------------------------------
+
+.PHONY: fmt fmt/check vet arch lint gen gen/check web/check
+fmt: ## format Go and web sources
+	@gofmt -w $$(git ls-files '*.go')
+	@npm --prefix web run --silent format
+fmt/check:
+	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not formatted (make fmt):"; echo "$$out"; exit 1; fi
+vet:
+	@go vet ./...
+arch: ## the floors (ARCHITECTURE.md)
+	@go test -count=1 .
+lint: .cache/bin/golangci-lint ## golangci-lint
+	@.cache/bin/golangci-lint run
+.cache/bin/golangci-lint: tools/lint/go.mod tools/lint/go.sum
+	@echo "lint: building golangci-lint"
+	@mkdir -p .cache/bin && cd tools/lint && CGO_ENABLED=0 go build -o ../../.cache/bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+gen: ## write generated files
+	@go run ./tools/wiregen
+gen/check:
+	@go run ./tools/wiregen -check
+web/check: $(STAMPS)/web-deps ## format, types and unit tests of the web client
+	@npm --prefix web run --silent check
+
+.PHONY: bench
+bench: build ## benchmarks: medians of three interleaved rounds, ratios, server CPU per operation
+	@go run ./bench
+
+.PHONY: clean
+clean: ## remove built files; never the data folder
+	@rm -rf bin .cache web/dist/assets web/dist/index.html
