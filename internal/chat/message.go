@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
@@ -31,6 +33,9 @@ const (
 
 // ErrMessageNotFound is the answer for a message that is absent or deleted.
 var ErrMessageNotFound = fault.ErrNotFound
+
+// errData is for values that no column takes, such as a number of a million digits.
+var errData = fault.New(fault.Invalid, "invalid", "This message holds a value that cannot be stored.")
 
 // NewMessage is what InsertTx stores. Sender is zero for system lines.
 type NewMessage struct {
@@ -70,6 +75,9 @@ func InsertTx(ctx context.Context, tx *pg.Tx, n NewMessage) (Placed, error) {
 	err := tx.QueryRow(ctx, sqlInsertMessage, n.ID, n.ConversationID, n.SenderID, n.SenderKind, n.Content, n.ContentType, n.MessageType,
 		nullJSON(n.ContentStructured), objectJSON(n.Metadata), n.ParentMessageID, n.CorrelationID, n.TurnGroupID, id.Strings(n.Mentions), key).
 		Scan(&p.Version, &p.MessageSeq, &p.At)
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && strings.HasPrefix(e.Code, "22") {
+		return Placed{}, errData.Because(err)
+	}
 	if err != nil {
 		return Placed{}, fmt.Errorf("insert message: %w", err)
 	}
@@ -150,4 +158,23 @@ func objectJSON(m json.RawMessage) string {
 		return "{}"
 	}
 	return string(m)
+}
+
+// InRoom reports whether a message, deleted ones too, belongs to a room.
+func InRoom(ctx context.Context, q pg.Querier, c id.Conversation, m id.Message) (bool, error) {
+	_, ok, err := SeqOf(ctx, q, c, m)
+	return ok, err
+}
+
+// SeqOf is the number of a message, deleted ones too, in a room; false when it
+// is not there.
+func SeqOf(ctx context.Context, q pg.Querier, c id.Conversation, m id.Message) (seq int64, ok bool, err error) {
+	err = q.QueryRow(ctx, sqlSeqOf, c, m).Scan(&seq)
+	if pg.IsNotFound(err) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("find message: %w", err)
+	}
+	return seq, true, nil
 }

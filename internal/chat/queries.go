@@ -70,6 +70,8 @@ const (
 
 	sqlBrief = `SELECT id, conversation_id, sender_id, sender_kind, seq, inserted_at FROM messages WHERE id = $1::uuid AND deleted_at IS NULL`
 
+	sqlSeqOf = `SELECT seq FROM messages WHERE conversation_id = $1::uuid AND id = $2::uuid`
+
 	sqlDeleteMessage = `UPDATE messages SET deleted_at = now(), updated_at = now(), content = '', content_structured = NULL, metadata = '{}'
 		WHERE conversation_id = $1::uuid AND id = $2::uuid AND deleted_at IS NULL`
 

@@ -150,3 +150,35 @@ func Peers(ctx context.Context, q pg.Querier, p id.Participant) ([]id.Participan
 	}
 	return out, nil
 }
+
+const guestsSQL = `SELECT p.id FROM participants p WHERE p.id = ANY($2::uuid[]) AND p.kind = 'human'
+	AND NOT EXISTS (SELECT 1 FROM memberships w WHERE w.organization_id = $1::uuid AND w.account_id = p.id)`
+
+// Guests are those people among ids who are no members of the workspace.
+func Guests(ctx context.Context, q pg.Querier, org id.Organization, ids []id.Participant) (map[id.Participant]bool, error) {
+	rows, err := q.Query(ctx, guestsSQL, org, id.Strings(ids))
+	if err != nil {
+		return nil, fmt.Errorf("list guests: %w", err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowTo[id.Participant])
+	if err != nil {
+		return nil, fmt.Errorf("list guests: %w", err)
+	}
+	out := make(map[id.Participant]bool, len(list))
+	for _, p := range list {
+		out[p] = true
+	}
+	return out, nil
+}
+
+const ownerIDSQL = `SELECT owner_id FROM agents WHERE id = $1::uuid`
+
+// OwnerIDOf is the owner of an agent; zero for people and nobody.
+func OwnerIDOf(ctx context.Context, q pg.Querier, p id.Participant) (id.Participant, error) {
+	var owner id.Participant
+	err := q.QueryRow(ctx, ownerIDSQL, p).Scan(&owner)
+	if err != nil && !pg.IsNotFound(err) {
+		return id.Participant{}, fmt.Errorf("load owner: %w", err)
+	}
+	return owner, nil
+}

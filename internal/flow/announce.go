@@ -1,0 +1,108 @@
+package flow
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/agntchat/agntchat/internal/access"
+	"github.com/agntchat/agntchat/internal/chat"
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/pg"
+	"github.com/agntchat/agntchat/internal/speak"
+	"github.com/agntchat/agntchat/internal/view"
+)
+
+// The notification categories of a message (desktop 3.8).
+const (
+	categoryMessages = "messages"
+	categoryMentions = "mentions"
+	categoryAgents   = "agent_activity"
+)
+
+// announce records the events of a new message: the row for the room, the moved
+// list entry for everybody but the author, and for the author that everything is
+// read (decision 21). Hidden rows move no list entry.
+func (c *Chat) announce(tx *pg.Tx, room *locked, m view.Message, seq int64) {
+	in := inRoom{room.ID}
+	tx.Publish(lane(room.ID), MessagePosted{inRoom: in, Message: m, Seq: seq})
+	if speak.Hidden(m.Type()) {
+		return
+	}
+	to := make(map[string][]id.Participant, 4)
+	for _, s := range room.members {
+		if s.ParticipantID == m.SenderID {
+			continue
+		}
+		cat := category(room, m, s)
+		to[cat] = append(to[cat], s.ParticipantID)
+	}
+	up := ConversationUpdated{inRoom: in, Message: m}
+	for _, cat := range []string{"", categoryMentions, categoryMessages, categoryAgents} {
+		if ids := to[cat]; len(ids) > 0 {
+			r := Recipients{IDs: ids}
+			if cat != "" {
+				r.Category = new(cat)
+			}
+			up.To = append(up.To, r)
+		}
+	}
+	if len(up.To) > 0 {
+		tx.Publish(lane(room.ID), up)
+	}
+	if m.SenderKind == chat.Human {
+		tx.Publish(lane(room.ID), ConversationRead{inRoom: in, Participant: m.SenderID})
+	}
+}
+
+// category is why a recipient would like to be told; "" is not at all.
+func category(room *locked, m view.Message, to view.Member) string {
+	switch {
+	case m.SenderID.IsZero() || to.Role == chat.Observer:
+		return ""
+	case slices.Contains(m.Mentions, to.ParticipantID):
+		return categoryMentions
+	case m.SenderKind == chat.Agent && room.Type != chat.Direct:
+		return categoryAgents
+	default:
+		return categoryMessages
+	}
+}
+
+// NoticeTx posts a visible notice of the server into a room, which it locks. It
+// wakes nobody and counts as unread for nobody.
+func (c *Chat) NoticeTx(ctx context.Context, tx *pg.Tx, conv id.Conversation, n Notice) (view.Message, error) {
+	room, err := c.lock(ctx, tx, access.System(), conv)
+	if err != nil {
+		return view.Message{}, err
+	}
+	return c.notice(ctx, tx, room, n)
+}
+
+func (c *Chat) noticeTx(ctx context.Context, tx *pg.Tx, room *locked, n Notice) error {
+	_, err := c.notice(ctx, tx, room, n)
+	return err
+}
+
+func (c *Chat) notice(ctx context.Context, tx *pg.Tx, room *locked, n Notice) (view.Message, error) {
+	text, err := noticeText(n)
+	if err != nil {
+		return view.Message{}, err
+	}
+	meta, err := json.Marshal(map[string]any{"notice": map[string]any{"code": n.Code, "params": n.Params}, "code": n.Code, "params": n.Params})
+	if err != nil {
+		return view.Message{}, fmt.Errorf("encode notice: %w", err)
+	}
+	row := chat.NewMessage{
+		ID: id.New[id.Message](), ConversationID: room.ID, SenderKind: chat.System, Content: text, ContentType: "text",
+		MessageType: new(noticeType), Metadata: meta,
+	}
+	placed, err := chat.InsertTx(ctx, tx, row)
+	if err != nil {
+		return view.Message{}, err
+	}
+	m := asView(row, placed, access.System(), room)
+	c.announce(tx, room, m, placed.Version)
+	return m, nil
+}

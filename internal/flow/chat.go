@@ -1,0 +1,153 @@
+package flow
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+
+	"github.com/google/uuid"
+
+	"github.com/agntchat/agntchat/internal/access"
+	"github.com/agntchat/agntchat/internal/chat"
+	"github.com/agntchat/agntchat/internal/event"
+	"github.com/agntchat/agntchat/internal/fault"
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/limit"
+	"github.com/agntchat/agntchat/internal/pg"
+	"github.com/agntchat/agntchat/internal/realtime/stream"
+	"github.com/agntchat/agntchat/internal/turn"
+	"github.com/agntchat/agntchat/internal/view"
+)
+
+// TurnKeeper is what the chat needs of the gateway: a hint that there is work,
+// and the sign of life that a stream frame is. Gateway implements it.
+type TurnKeeper interface {
+	Touch(ctx context.Context, agent id.Participant, conv id.Conversation, queueID *id.QueueItem, generation *int64) error
+	Wake(agents ...id.Participant)
+}
+
+// Chat is the use cases of rooms and messages. All fields are required but
+// those that say otherwise.
+type Chat struct {
+	DB      *pg.DB
+	Streams *stream.Streams
+	// Turns is set by app after the gateway exists, before anything is served.
+	Turns TurnKeeper
+	// Deliver inserts the River job in the transaction of the message (P2).
+	Deliver func(ctx context.Context, tx *pg.Tx, args turn.DeliverArgs) error
+	// Forget ends what an agent (zero: every agent) had to answer in a room it no
+	// longer sits in; Withdraw what a deleted message had asked for. Either may be nil.
+	Forget   func(ctx context.Context, tx *pg.Tx, conv id.Conversation, agent id.Participant) error
+	Withdraw func(ctx context.Context, tx *pg.Tx, mid id.Message) error
+	// Posting bounds what one participant may post (decision 5): limit.New(50, 500, 100_000). Nil is no limit.
+	Posting *limit.Buckets
+	Log     *slog.Logger
+}
+
+// lane is the one lane of a room (decision 21).
+func lane(c id.Conversation) string { return event.ConversationTopic(c.String()) }
+
+// facts is what access decides about.
+func facts(r chat.Room, role string) access.RoomFacts {
+	return access.RoomFacts{ID: r.ID, Type: r.Type, CreatedBy: r.CreatedBy, Role: role, Closed: r.Closed()}
+}
+
+// Readable is the role of an actor in a room they may read; fault.ErrNotFound
+// otherwise. It is cheap: one statement.
+func (c *Chat) Readable(ctx context.Context, q pg.Querier, actor access.Actor, conv id.Conversation) (role string, err error) {
+	if actor.Kind == access.Job {
+		return chat.Admin, nil
+	}
+	role, err = chat.Role(ctx, q, conv, actor.ID)
+	if err != nil {
+		return "", err
+	}
+	return role, access.ReadRoom(actor, access.RoomFacts{ID: conv, Role: role})
+}
+
+// locked is a room under its lock, with its members and the actor's place in it.
+type locked struct {
+	chat.Room
+	members []view.Member
+	role    string
+}
+
+func (c *Chat) lock(ctx context.Context, tx *pg.Tx, actor access.Actor, conv id.Conversation) (*locked, error) {
+	r, err := chat.LockTx(ctx, tx, conv)
+	if err != nil {
+		return nil, err
+	}
+	ms, err := view.MembersOf(ctx, tx, conv)
+	if err != nil {
+		return nil, err
+	}
+	l := &locked{Room: r, members: ms}
+	if m, ok := l.member(actor.ID); ok {
+		l.role = m.Role
+	}
+	return l, access.ReadRoom(actor, facts(r, l.role))
+}
+
+func (l *locked) member(p id.Participant) (view.Member, bool) {
+	for _, m := range l.members {
+		if m.ParticipantID == p {
+			return m, true
+		}
+	}
+	return view.Member{}, false
+}
+
+// everybody is the ids of all members but one.
+func (l *locked) everybody(but id.Participant) []id.Participant {
+	out := make([]id.Participant, 0, len(l.members))
+	for _, m := range l.members {
+		if m.ParticipantID != but {
+			out = append(out, m.ParticipantID)
+		}
+	}
+	return out
+}
+
+// record gives a change of the room its seq. payload is what a client that missed
+// the event is told; nil when it is read from the subject.
+func record(ctx context.Context, tx *pg.Tx, conv id.Conversation, name string, subject uuid.UUID, payload map[string]any) (int64, error) {
+	var raw json.RawMessage
+	if payload != nil {
+		b, err := json.Marshal(payload)
+		if err != nil {
+			return 0, fmt.Errorf("record %s: %w", name, err)
+		}
+		raw = b
+	}
+	return chat.RecordTx(ctx, tx, conv, name, subject, raw)
+}
+
+// PatchMetadataTx merges top-level keys into a message's metadata, nil removes a
+// key, and tells the room, for what becomes of a message: awaiting_agent,
+// not_answered. It does nothing when nothing changes or the message is gone. It
+// locks the room: a caller that holds queue rows must have locked it before them.
+func (c *Chat) PatchMetadataTx(ctx context.Context, tx *pg.Tx, conv id.Conversation, mid id.Message, set map[string]any) error {
+	raw, err := json.Marshal(set)
+	if err != nil {
+		return fmt.Errorf("patch metadata: %w", err)
+	}
+	_, err = chat.LockTx(ctx, tx, conv)
+	var meta json.RawMessage
+	changed := false
+	if err == nil {
+		meta, changed, err = chat.MergeMessageMetadataTx(ctx, tx, mid, raw)
+	}
+	if err != nil && fault.KindOf(err) == fault.NotFound {
+		return nil
+	}
+	if err != nil || !changed {
+		return err
+	}
+	seq, err := record(ctx, tx, conv, "message_metadata_changed", mid.UUID(), nil)
+	if err != nil {
+		return err
+	}
+	tx.Publish(lane(conv), MessageMetadataChanged{inRoom: inRoom{conv}, MessageID: mid, Metadata: meta, Seq: seq})
+	return nil
+}

@@ -1,0 +1,147 @@
+package flow
+
+import (
+	"context"
+
+	"github.com/agntchat/agntchat/internal/access"
+	"github.com/agntchat/agntchat/internal/chat"
+	"github.com/agntchat/agntchat/internal/fault"
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/pg"
+	"github.com/agntchat/agntchat/internal/view"
+)
+
+// AddMember gives somebody a seat; administrators of groups and channels only.
+// Somebody who sits there already stays, which is no error.
+func (c *Chat) AddMember(ctx context.Context, actor access.Actor, conv id.Conversation, who id.Participant) (out view.Member, err error) {
+	err = c.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
+		room, err := c.lock(ctx, tx, actor, conv)
+		if err != nil {
+			return err
+		}
+		if room.Type == chat.Direct {
+			return fault.New(fault.Invalid, "direct_room", "A direct conversation has exactly two members. Make a group instead.")
+		}
+		if err := access.AdminRoom(actor, facts(room.Room, room.role)); err != nil {
+			return err
+		}
+		if m, ok := room.member(who); ok {
+			out = m
+			return nil
+		}
+		known, err := view.Reachable(ctx, tx, actor.ID, actor.OwnerID, room.OrganizationID, []id.Participant{who})
+		if err != nil {
+			return err
+		}
+		if _, ok := known[who]; !ok {
+			return fault.New(fault.Invalid, "unknown_member", "This person or agent does not exist, or you may not add them.").
+				With("participantId", "unknown", "not known to you")
+		}
+		out, err = c.addTx(ctx, tx, room, who, chat.Member)
+		return err
+	})
+	return out, err
+}
+
+// addTx gives a seat in a locked room and tells everybody: the newcomer gets the
+// whole room before any event of it.
+func (c *Chat) addTx(ctx context.Context, tx *pg.Tx, room *locked, who id.Participant, role string) (view.Member, error) {
+	if len(room.members) >= maxMembers {
+		return view.Member{}, fault.Newf(fault.Invalid, "room_full", "A room may have at most %d members.", maxMembers)
+	}
+	if _, err := chat.AddMembersTx(ctx, tx, room.ID, role, who); err != nil {
+		return view.Member{}, err
+	}
+	full, err := view.OneConversation(ctx, tx, room.ID, id.Participant{})
+	if err != nil {
+		return view.Member{}, err
+	}
+	room.members = full.Members
+	m, ok := room.member(who)
+	if !ok {
+		return view.Member{}, fault.ErrNotFound
+	}
+	seq, err := record(ctx, tx, room.ID, "member_added", who.UUID(), nil)
+	if err != nil {
+		return view.Member{}, err
+	}
+	full.Version = seq
+	if err := c.tellCreated(ctx, tx, full, []id.Participant{who}); err != nil {
+		return view.Member{}, err
+	}
+	tx.Publish(lane(room.ID), MemberAdded{inRoom: inRoom{room.ID}, Member: m, To: room.everybody(who), Seq: seq})
+	return m, nil
+}
+
+// RemoveMember takes a seat away: one's own (to leave), anybody's for an
+// administrator, an agent's for its owner. When the last administrator leaves,
+// the member who has been there longest follows. What the agent had to answer in
+// the room is withdrawn.
+func (c *Chat) RemoveMember(ctx context.Context, actor access.Actor, conv id.Conversation, who id.Participant) error {
+	return c.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
+		room, err := c.lock(ctx, tx, actor, conv)
+		if err != nil {
+			return err
+		}
+		m, ok := room.member(who)
+		if !ok {
+			return fault.ErrNotFound
+		}
+		if who != actor.ID && m.OwnerID != actor.ID {
+			if err := access.AdminRoom(actor, facts(room.Room, room.role)); err != nil {
+				return err
+			}
+		}
+		if room.Type == chat.Direct && who != actor.ID {
+			return fault.New(fault.Invalid, "direct_room", "Nobody can be removed from a direct conversation.")
+		}
+		if room.Type == chat.Direct {
+			return fault.New(fault.Invalid, "direct_room", "A direct conversation cannot be left. Delete it instead.")
+		}
+		return c.removeTx(ctx, tx, room, m)
+	})
+}
+
+func (c *Chat) removeTx(ctx context.Context, tx *pg.Tx, room *locked, m view.Member) error {
+	if _, err := chat.RemoveMemberTx(ctx, tx, room.ID, m.ParticipantID); err != nil {
+		return err
+	}
+	rest := room.everybody(m.ParticipantID)
+	if heir, ok := heirOf(room, m); ok {
+		if err := chat.SetRoleTx(ctx, tx, room.ID, heir, chat.Admin); err != nil {
+			return err
+		}
+	}
+	if m.IsAgent() && c.Forget != nil {
+		if err := c.Forget(ctx, tx, room.ID, m.ParticipantID); err != nil {
+			return err
+		}
+	}
+	seq, err := record(ctx, tx, room.ID, "member_removed", m.ParticipantID.UUID(), map[string]any{
+		"conversationId": room.ID, "participantId": m.ParticipantID, "displayName": m.DisplayName,
+	})
+	if err != nil {
+		return err
+	}
+	tx.Publish(lane(room.ID), MemberRemoved{inRoom: inRoom{room.ID}, Member: m, To: rest, Seq: seq})
+	tx.AfterCommit(func() { c.Streams.Cancel(room.ID.String(), m.ParticipantID.String()) })
+	return nil
+}
+
+// heirOf is who becomes administrator when the last one goes: people before agents.
+func heirOf(room *locked, gone view.Member) (id.Participant, bool) {
+	if gone.Role != chat.Admin {
+		return id.Participant{}, false
+	}
+	var heir id.Participant
+	for _, m := range room.members {
+		switch {
+		case m.ParticipantID == gone.ParticipantID || m.Role == chat.Observer:
+		case m.Role == chat.Admin:
+			return id.Participant{}, false
+		case heir.IsZero() && !m.IsAgent():
+			heir = m.ParticipantID
+		}
+	}
+	return heir, !heir.IsZero()
+}

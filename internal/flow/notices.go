@@ -1,0 +1,30 @@
+package flow
+
+import (
+	"fmt"
+
+	"github.com/agntchat/agntchat/internal/fault"
+)
+
+// noticeType is the message type of the server's own lines.
+const noticeType = "Notice"
+
+// The codes of notices (decision 24); the web client has each in its catalogue.
+const (
+	NoticeStreak    = "agent_streak_limit"  // params: limit
+	NoticeMayNotAdd = "mention_may_not_add" // params: names; to the writer alone
+)
+
+// noticeText is the English text of a notice.
+func noticeText(n Notice) (string, error) {
+	switch n.Code {
+	case NoticeStreak:
+		return fmt.Sprintf("Agents have written %v messages in a row. They pause until a person writes.", n.Params["limit"]), nil
+	case NoticeMayNotAdd:
+		return fmt.Sprintf("%v is not in this room, and you may not add members. The mention stays plain text.", n.Params["names"]), nil
+	}
+	if text, ok := n.Params["text"].(string); ok && n.Code != "" {
+		return text, nil
+	}
+	return "", fault.Newf(fault.Internal, "unknown_notice", "There is no text for the notice %q.", n.Code)
+}
