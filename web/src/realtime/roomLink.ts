@@ -4,7 +4,7 @@
  */
 import { ApiError, isApiError } from "#/api/errors";
 import type { ChangesPage, Id, Message, Timestamp } from "#/api/types";
-import { applyChanges, applyEvent, drain } from "./applyEvent";
+import { applyChanges, applyEvent, drain, isPersisted, setVersion } from "./applyEvent";
 import { emptyRoom, mergePage, mergeSnapshot, type RoomState, restart, type SeqEvent } from "./room";
 import { type ChannelPort, isInternal, type PushPort, readReply } from "./socket";
 import { createStore } from "./store";
@@ -186,7 +186,7 @@ export class RoomLink {
       if (this.view.get().room.seq === null) void this.#reload(null);
       else this.#heal();
     } else {
-      const before = this.view.get().room;
+      const before = this.#adopt(event, payload);
       const { room, heal } = applyEvent(before, event, payload);
       if (room !== before) {
         this.view.update((v) => ({ ...v, room }));
@@ -197,10 +197,19 @@ export class RoomLink {
     this.#deps.onEvent(this.id, event, payload);
   }
 
+  /** Shown from a page that had no version, with no snapshot to come: the first event tells where we are. */
+  #adopt(event: string, payload: Record<string, unknown>): RoomState {
+    const { room, status } = this.view.get();
+    const seq = payload["seq"];
+    if (room.seq !== null || status !== "ready" || typeof seq !== "number" || seq < 1 || !isPersisted(event)) return room;
+    return setVersion(room, Math.min(seq, room.ahead[0]?.seq ?? seq) - 1);
+  }
+
   #snapshot(payload: Record<string, unknown>): void {
     if (this.#snapshotTimer) clearTimeout(this.#snapshotTimer);
     const messages = Array.isArray(payload["messages"]) ? (payload["messages"] as Message[]) : [];
-    const seq = typeof payload["seq"] === "number" && payload["seq"] > 0 ? payload["seq"] : null;
+    // 0 is a version: a room to which nothing has happened.
+    const seq = typeof payload["seq"] === "number" ? payload["seq"] : null;
     const before = this.view.get().room;
     const merged = mergeSnapshot(before, messages, seq);
     const room = drain(merged.room);
