@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/agntchat/agntchat/internal/bridge"
+)
+
+const connectHelp = `agnt connect sets up an agent on this machine and checks it.
+
+  agnt connect --url URL --agent-id ID --api-key-stdin    with the key on standard input
+  agnt connect --url URL inv_CODE                         with an invite
+  agnt connect                                            asks; a connect string (agnt://… or JSON) may be pasted
+
+The key is stored in a file that only you can read. Start the agent with: agnt bridge
+
+Flags:
+`
+
+func runConnect(ctx context.Context, args []string, env environment, in io.Reader, out, errOut io.Writer) error {
+	fs := flag.NewFlagSet("agnt connect", flag.ContinueOnError)
+	fs.SetOutput(errOut)
+	fs.Usage = func() { _, _ = fmt.Fprint(errOut, connectHelp); fs.PrintDefaults() }
+	c := bridge.Credentials{}
+	fs.StringVar(&c.URL, "url", env.url, "address of the server")
+	fs.StringVar(&c.AgentID, "agent-id", env.agentID, "id of the agent")
+	keyStdin := fs.Bool("api-key-stdin", false, "read the key from the first line of standard input")
+	fs.StringVar(&c.Backend, "backend", "", "backend to use for this agent: claude, codex, anthropic or openai; default: its profile, then what is installed")
+	fs.StringVar(&c.Model, "model", "", "model to use for this agent instead of the one in its profile")
+	home := fs.String("home", env.home, "folder for credentials")
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil
+		}
+		return fmt.Errorf("%w: %w", errUsage, errShown)
+	}
+	c.APIKey = env.agentKey
+	invite := env.invite
+	lines := bufio.NewReader(in)
+	switch {
+	case fs.NArg() > 1:
+		return fmt.Errorf("%w: one invite code or nothing", errUsage)
+	case fs.NArg() == 1 && strings.HasPrefix(fs.Arg(0), "inv_"):
+		invite = fs.Arg(0)
+	case fs.NArg() == 1:
+		return fmt.Errorf("%w: only an invite code (inv_…) is taken from the command line; paste keys and connect strings when asked", errUsage)
+	case *keyStdin:
+		key, err := readLine(lines)
+		if err != nil {
+			return err
+		}
+		if pasted, ok, err := bridge.ParseConnect(key); err != nil {
+			return err
+		} else if ok {
+			c = c.Fill(pasted)
+		} else {
+			c.APIKey = key
+		}
+	}
+	ask := func(question string) (string, error) {
+		_, _ = fmt.Fprint(out, question)
+		return readLine(lines)
+	}
+	if err := fillConnect(&c, &invite, *keyStdin, ask); err != nil {
+		return err
+	}
+	return bridge.Connect(ctx, *home, c, invite, bridge.Config{Home: *home, Version: version, DeviceName: env.device, Machine: env.machine}, out)
+}
+
+// fillConnect asks for what is missing, unless input is not a conversation.
+func fillConnect(c *bridge.Credentials, invite *string, quiet bool, ask func(string) (string, error)) error {
+	if *invite == "" && c.APIKey == "" && !quiet {
+		v, err := ask("Paste the agent's key, its connect string or an invite code: ")
+		if err != nil {
+			return err
+		}
+		pasted, ok, err := bridge.ParseConnect(v)
+		switch {
+		case err != nil:
+			return err
+		case ok:
+			*c = c.Fill(pasted)
+		case strings.HasPrefix(v, "inv_"):
+			*invite = v
+		default:
+			c.APIKey = v
+		}
+	}
+	if c.URL == "" && !quiet {
+		v, err := ask("Address of the server: ")
+		if err != nil {
+			return err
+		}
+		c.URL = v
+	}
+	if *invite == "" && c.AgentID == "" && !quiet {
+		v, err := ask("Id of the agent: ")
+		if err != nil {
+			return err
+		}
+		c.AgentID = v
+	}
+	if *invite == "" && (c.AgentID == "" || c.APIKey == "") {
+		return fmt.Errorf("%w: the agent's id and key are needed", errUsage)
+	}
+	return nil
+}
+
+// readLine reads one line; an empty one is an error, because every question
+// needs an answer.
+func readLine(in io.Reader) (string, error) {
+	r, ok := in.(*bufio.Reader)
+	if !ok {
+		r = bufio.NewReader(in)
+	}
+	line, err := r.ReadString('\n')
+	if line = strings.TrimSpace(line); line != "" {
+		return line, nil
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read input: %w", err)
+	}
+	return "", fmt.Errorf("%w: nothing was entered", errUsage)
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/agntchat/agntchat/internal/bridge"
+)
+
+// environment is everything agnt takes from its environment; only this file
+// reads it.
+type environment struct {
+	url, agentID, agentKey, executorKey, invite string
+	backend, device, home                       string
+	maxConcurrent                               int
+	machine                                     bridge.Machine
+}
+
+func readEnv() environment {
+	first := func(names ...string) string {
+		for _, n := range names {
+			if v := strings.TrimSpace(os.Getenv(n)); v != "" {
+				return v
+			}
+		}
+		return ""
+	}
+	e := environment{
+		url:     first("AGNTCHAT_URL", "AGENTGRAM_API_URL", "AGNTCHAT_API_URL"),
+		agentID: first("AGENT_ID"), agentKey: first("AGENT_API_KEY"), executorKey: first("EXECUTOR_KEY"), invite: first("INVITE_CODE"),
+		backend: first("MODEL_BACKEND"), device: first("AGENTGRAM_DEVICE_NAME"), home: first("AGNT_HOME"),
+		machine: bridge.Machine{
+			Env:        os.Environ(),
+			ClaudePath: first("CLAUDE_CLI_PATH"), CodexPath: first("CODEX_CLI_PATH"),
+			AnthropicKey: first("ANTHROPIC_API_KEY"), AnthropicURL: first("ANTHROPIC_BASE_URL"), AnthropicModel: first("ANTHROPIC_MODEL"),
+			OpenAIKey: first("OPENAI_API_KEY"), OpenAIURL: first("OPENAI_BASE_URL"), OpenAIModel: first("OPENAI_MODEL"),
+		},
+	}
+	e.maxConcurrent, _ = strconv.Atoi(first("MAX_CONCURRENT_TASKS"))
+	if e.device == "" {
+		if host, err := os.Hostname(); err == nil {
+			e.device = strings.TrimSuffix(host, ".local")
+		}
+	}
+	if e.home == "" {
+		if dir, err := os.UserHomeDir(); err == nil {
+			e.home = filepath.Join(dir, ".agnt")
+		} else {
+			e.home = ".agnt"
+		}
+	}
+	return e
+}
