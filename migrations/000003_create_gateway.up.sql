@@ -46,7 +46,7 @@ CREATE TABLE queued_messages (
     passed_reason   text,
     attempt         integer NOT NULL DEFAULT 0,
     UNIQUE (agent_id, message_id)
-) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 COMMENT ON TABLE queued_messages IS 'owner: turn';
 ALTER TABLE queued_messages ENABLE ROW LEVEL SECURITY;
 CREATE INDEX queued_messages_agent_idx ON queued_messages (agent_id, seq);
