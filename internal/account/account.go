@@ -104,6 +104,16 @@ func Count(ctx context.Context, q pg.Querier) (int, error) {
 	return n, err
 }
 
+// OldestAdmin is the first administrator of this server; fault.ErrNotFound when there is none.
+func OldestAdmin(ctx context.Context, q pg.Querier) (id.Participant, error) {
+	var aid id.Participant
+	err := q.QueryRow(ctx, oldestAdminSQL).Scan(&aid)
+	if pg.IsNotFound(err) {
+		return aid, fault.ErrNotFound
+	}
+	return aid, err
+}
+
 // Credentials is what sign-in compares.
 type Credentials struct {
 	AccountID    id.Participant

@@ -63,7 +63,7 @@ func (i *Identity) SignUp(ctx context.Context, in SignUp) (SignedIn, error) {
 	return i.makeAccount(ctx, n, display, in.UserAgent, in.Address)
 }
 
-// MakeAccount makes an account without a form: the first account of `dev` and `admin`.
+// makeAccount stores a checked account, its workspace and a session.
 func (i *Identity) makeAccount(ctx context.Context, n account.New, display, userAgent, address string) (SignedIn, error) {
 	n.ID, n.Organization = id.New[id.Participant](), id.New[id.Organization]()
 	var out SignedIn
