@@ -98,7 +98,7 @@ test("broadcast: everybody in the room, the sender too, in order", async () => {
   bob.on("new_message", (m) => seen.bob.push(m.n));
   const pushes = [];
   for (let n = 0; n < 100; n++) pushes.push(answer(ann.push("shout", { n })));
-  await Promise.all(pushes);
+  assert.deepEqual(new Set((await Promise.all(pushes)).map(([status]) => status)), new Set(["ok"]));
   await answer(bob.push("echo", {}));
   const wanted = Array.from({ length: 100 }, (_, n) => n);
   assert.deepEqual(seen.ann, wanted);

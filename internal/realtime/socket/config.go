@@ -36,14 +36,15 @@ type Limits struct {
 	Frame       int            // bytes of an incoming frame (64 KiB)
 	LargeFrames map[string]int // events that may be larger, in bytes ({"new_message": 512 KiB})
 
-	PushRate   float64 // pushes per second and connection (100)
-	PushBurst  float64 // (600); a client that ignores refusals for twice as many is closed with 1008
-	JoinRate   float64 // joins per second and connection (25)
-	JoinBurst  float64 // (300)
-	Topics     int     // joined topics per connection (1,000)
-	Backlog    int     // pushes that wait for one topic's handler; further ones get "busy" (64)
-	Joining    int     // joins that run at once in the server; the others wait (64)
-	QueueBytes int     // bytes that wait for a reader (512 KiB)
+	PushRate    float64 // pushes per second and connection (100)
+	PushBurst   float64 // (600); a client that ignores refusals for twice as many is closed with 1008
+	JoinRate    float64 // joins per second and connection (25)
+	JoinBurst   float64 // (300)
+	Topics      int     // joined topics per connection (1,000)
+	Backlog     int     // pushes that wait for one topic's handler; further ones get "busy" (600)
+	BacklogSize int     // bytes of all pushes that wait in one connection; likewise (4 MiB)
+	Joining     int     // joins that run at once in the server; the others wait (64)
+	QueueBytes  int     // bytes that wait for a reader (512 KiB)
 
 	QueueAge       time.Duration // age of the oldest of them (10 s)
 	Idle           time.Duration // silence after which a connection is closed (2 min; clients beat every 30 s)
@@ -62,7 +63,8 @@ func (l Limits) withDefaults() Limits {
 	setFloat(&l.JoinRate, 25)
 	setFloat(&l.JoinBurst, 300)
 	setInt(&l.Topics, 1000)
-	setInt(&l.Backlog, 64)
+	setInt(&l.Backlog, 600)
+	setInt(&l.BacklogSize, 4<<20)
 	setInt(&l.Joining, 64)
 	setInt(&l.QueueBytes, 512<<10)
 	setDuration(&l.QueueAge, 10*time.Second)

@@ -26,6 +26,7 @@ type Conn struct {
 	lanes   map[string]*lane
 	joined  int  // lanes with a member
 	running int  // lanes at work
+	waiting int  // bytes of the payloads in all lanes
 	closing bool // nothing is taken from the client any more
 	onIdle  func()
 	ended   bool

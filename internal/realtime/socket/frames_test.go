@@ -139,13 +139,22 @@ func TestBacklog(t *testing.T) {
 		release.wait()
 		return nil, nil
 	}}
-	h := build(t, s, func(c *socket.Config) { c.Limits.Backlog = 2 })
+	h := build(t, s, func(c *socket.Config) { c.Limits.Backlog, c.Limits.BacklogSize = 2, 60<<10 })
 	c := h.dial("ann")
 	room := c.Join("r", nil)
 	running := room.Send("x", nil)
 	await(t, entered, "handler")
 	waiting := []phx.Ref{room.Send("x", nil), room.Send("x", nil)}
 	if r := room.Push("x", nil); r.Reason() != "busy" {
+		t.Fatalf("%+v", r)
+	}
+	// The bytes of all topics together are bounded too.
+	other := c.Join("q", nil)
+	fill := strings.Repeat("x", 60<<10)
+	waiting = append(waiting, other.Send("x", fill))
+	await(t, entered, "handler")
+	waiting = append(waiting, other.Send("x", fill))
+	if r := other.Push("x", nil); r.Reason() != "busy" {
 		t.Fatalf("%+v", r)
 	}
 	release.open()

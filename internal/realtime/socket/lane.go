@@ -44,12 +44,20 @@ type task struct {
 // enqueueLocked adds a task; the caller holds the connection's mutex.
 func (l *lane) enqueueLocked(t task) {
 	l.queue = append(l.queue, t)
+	l.conn.waiting += len(t.payload)
 	if l.active {
 		return
 	}
 	l.active = true
 	l.conn.running++
 	l.conn.server.running.Go(l.run)
+}
+
+// fullLocked reports whether the lane, or the connection as a whole, has as much
+// waiting as it may.
+func (l *lane) fullLocked() bool {
+	lim := &l.conn.server.cfg.Limits
+	return len(l.queue) >= lim.Backlog || l.conn.waiting >= lim.BacklogSize
 }
 
 // dropLocked takes the member out of the lane if it is still the current one.
@@ -86,6 +94,7 @@ func (l *lane) run() {
 		t := l.queue[0]
 		l.queue[0] = task{}
 		l.queue = l.queue[1:]
+		c.waiting -= len(t.payload)
 		c.mu.Unlock()
 		l.do(t)
 	}

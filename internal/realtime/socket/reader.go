@@ -179,7 +179,7 @@ func (c *Conn) handleJoin(msg phx.Message) {
 	default:
 		c.joined++
 	}
-	if len(l.queue) >= c.server.cfg.Limits.Backlog {
+	if l.fullLocked() {
 		l.dropLocked(l.member)
 		c.refuse(msg, "busy")
 		return
@@ -197,7 +197,7 @@ func (c *Conn) handlePush(msg phx.Message) {
 		c.refuse(msg, reasonUnmatched)
 		return
 	}
-	if len(l.queue) >= c.server.cfg.Limits.Backlog {
+	if l.fullLocked() {
 		c.server.metrics.pushes.WithLabelValues("busy").Inc()
 		c.refuse(msg, "busy")
 		return
