@@ -18,9 +18,9 @@ import (
 
 // The limits of a message (decision 5).
 const (
-	MaxContent    = 100_000  // characters
-	MaxMetadata   = 64 << 10 // bytes
-	MaxStructured = 256 << 10
+	MaxContent    = 100_000   // characters
+	MaxMetadata   = 64 << 10  // bytes
+	MaxStructured = 128 << 10 // bytes
 	MaxClientKey  = 200
 )
 

@@ -88,15 +88,18 @@ const (
 	contactByIDSQL = contactSQL + ` AND p.id = ANY($4::uuid[])`
 	activePeople   = `SELECT p.id, p.kind, p.display_name, NULL::uuid AS owner_id FROM participants p
 		WHERE p.status = 'active' AND p.kind = 'human' AND p.id = ANY($1::uuid[])`
-	peersSQL = `SELECT DISTINCT o.participant_id FROM conversation_members me
-		JOIN conversations c ON c.id = me.conversation_id AND c.deleted_at IS NULL
-		JOIN conversation_members o ON o.conversation_id = me.conversation_id
-		WHERE me.participant_id = $1::uuid AND o.participant_id <> $1::uuid
-		UNION SELECT w2.account_id FROM memberships w1 JOIN memberships w2 ON w2.organization_id = w1.organization_id
-		WHERE w1.account_id = $1::uuid AND w2.account_id <> $1::uuid
-		UNION SELECT a.owner_id FROM agents a WHERE a.id = $1::uuid
-		UNION SELECT b.id FROM agents b WHERE b.owner_id = $1::uuid
-		LIMIT 5000`
+	peersSQL = `SELECT x.id, p.kind, a.owner_id FROM (
+			SELECT o.participant_id AS id FROM conversation_members me
+			JOIN conversations c ON c.id = me.conversation_id AND c.deleted_at IS NULL
+			JOIN conversation_members o ON o.conversation_id = me.conversation_id
+			WHERE me.participant_id = $1::uuid AND o.participant_id <> $1::uuid
+			UNION SELECT w2.account_id FROM memberships w1 JOIN memberships w2 ON w2.organization_id = w1.organization_id
+			WHERE w1.account_id = $1::uuid AND w2.account_id <> $1::uuid
+			UNION SELECT a.owner_id FROM agents a WHERE a.id = $1::uuid
+			UNION SELECT b.id FROM agents b WHERE b.owner_id = $1::uuid
+		) x JOIN participants p ON p.id = x.id AND p.status <> 'deleted' LEFT JOIN agents a ON a.id = x.id LIMIT 5000`
+
+	roomsWithSQL = `SELECT conversation_id FROM conversation_members WHERE participant_id = $1::uuid AND conversation_id = ANY($2::uuid[])`
 )
 
 // Contacts are who `who` (owned by owner) may reach in a workspace, at most 1000.
@@ -137,16 +140,44 @@ func contacts(ctx context.Context, q pg.Querier, sql string, args ...any) ([]Con
 	return out, nil
 }
 
-// Peers are who hears of a participant's coming and going: everybody who shares
-// a room or a workspace with it, its owner and its agents; at most 5000.
-func Peers(ctx context.Context, q pg.Querier, p id.Participant) ([]id.Participant, error) {
+// Peer is somebody whose coming and going a participant sees.
+type Peer struct {
+	ID      id.Participant
+	Kind    string         // human | agent
+	OwnerID id.Participant // of an agent
+}
+
+// Peers are who hears of a participant's coming and going, and whose it sees:
+// everybody who shares a room or a workspace with it, its owner and its agents;
+// at most 5000.
+func Peers(ctx context.Context, q pg.Querier, p id.Participant) ([]Peer, error) {
 	rows, err := q.Query(ctx, peersSQL, p)
 	if err != nil {
 		return nil, fmt.Errorf("list peers: %w", err)
 	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Participant])
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Peer])
 	if err != nil {
 		return nil, fmt.Errorf("list peers: %w", err)
+	}
+	return out, nil
+}
+
+// RoomsWith are those of the rooms in which a participant sits.
+func RoomsWith(ctx context.Context, q pg.Querier, p id.Participant, rooms []id.Conversation) (map[id.Conversation]bool, error) {
+	out := make(map[id.Conversation]bool, len(rooms))
+	if len(rooms) == 0 {
+		return out, nil
+	}
+	rows, err := q.Query(ctx, roomsWithSQL, p, id.Strings(rooms))
+	if err != nil {
+		return nil, fmt.Errorf("list rooms: %w", err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowTo[id.Conversation])
+	if err != nil {
+		return nil, fmt.Errorf("list rooms: %w", err)
+	}
+	for _, c := range list {
+		out[c] = true
 	}
 	return out, nil
 }

@@ -114,3 +114,38 @@ type Receipt struct {
 type Receipts struct {
 	Receipts []Receipt `json:"receipts"`
 }
+
+// PushError is the response of an error reply on the socket: reason is the stable code.
+type PushError struct {
+	Reason  string       `json:"reason"`
+	Code    string       `json:"code"`
+	Message string       `json:"message"`
+	Details []FieldError `json:"details,omitempty"`
+}
+
+// MessageRef is the push delete_message.
+type MessageRef struct {
+	MessageID string `json:"message_id"`
+}
+
+// Suppressed answers a post that is not stored because the turn had ended silently.
+type Suppressed struct {
+	Suppressed bool `json:"suppressed"`
+}
+
+// WriterNotice is ours, on the user topic: something about a message did not work (docs/protocol.md 8).
+type WriterNotice struct {
+	ConversationID string         `json:"conversationId"`
+	MessageID      string         `json:"messageId"`
+	Code           string         `json:"code"`
+	Params         map[string]any `json:"params"`
+	Text           string         `json:"text"`
+}
+
+// UserJoin is the params of a join of the own user topic (desktop 3.2, bridge 2.4).
+type UserJoin struct {
+	Client        string `json:"client"`
+	DeviceName    string `json:"device_name"`
+	ExecutorID    string `json:"executor_id"`
+	BridgeVersion string `json:"bridge_version"`
+}
