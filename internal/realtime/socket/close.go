@@ -26,9 +26,6 @@ const maxReason = 123
 
 // closeFrame builds a whole unmasked close frame.
 func closeFrame(code Code, reason string) []byte {
-	if code == codeNormal {
-		code = CodeGoingAway
-	}
 	for len(reason) > maxReason {
 		_, size := utf8.DecodeLastRuneInString(reason)
 		reason = reason[:len(reason)-size]

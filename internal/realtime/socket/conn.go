@@ -77,10 +77,10 @@ func (c *Conn) PushRaw(f *realtime.Frame) error { return c.out.sendFrame(f, true
 // or Limits.CloseTimeout has passed. Handlers that run are not interrupted.
 // 1000 becomes 1001. The first call wins.
 func (c *Conn) Close(code Code, reason string) {
-	if c.stopTaking() {
-		c.server.metrics.close(code)
-	}
-	c.out.close(closeFrame(code, reason), false)
+	c.mu.Lock()
+	c.closing = true
+	c.mu.Unlock()
+	c.out.close(code, reason)
 }
 
 // closeWhenIdle is Close after the handlers at work have answered.
@@ -93,20 +93,10 @@ func (c *Conn) closeWhenIdle(code Code, reason string) {
 		return
 	}
 	c.mu.Unlock()
-	c.server.metrics.close(code)
-	c.out.close(closeFrame(code, reason), false)
+	c.out.close(code, reason)
 }
 
-// stopTaking makes the reader ignore what still comes. It reports whether it was
-// the first to do so.
-func (c *Conn) stopTaking() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	first := !c.closing
-	c.closing = true
-	return first
-}
-
+// taking reports whether messages of the client are still carried out.
 func (c *Conn) taking() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,6 +2,7 @@ package socket
 
 import (
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -119,22 +120,26 @@ func (o *outbox) control(p []byte) {
 	}
 }
 
-// close queues a close frame behind what waits and lets nothing follow. With
-// shed, the events that wait are thrown away first.
-func (o *outbox) close(frame []byte, shed bool) {
+// close queues a close frame behind what waits and lets nothing follow.
+func (o *outbox) close(code Code, reason string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.closeLocked(frame, shed)
+	o.closeLocked(code, reason, false)
 }
 
-func (o *outbox) closeLocked(frame []byte, shed bool) {
+// closeLocked is close; with shed, the events that wait are thrown away first.
+func (o *outbox) closeLocked(code Code, reason string, shed bool) {
 	if o.state != outOpen {
 		return
 	}
+	if code == codeNormal {
+		code = CodeGoingAway
+	}
+	o.metrics.close(code)
 	if shed {
 		o.shed(false)
 	}
-	o.write(frame)
+	o.write(closeFrame(code, reason))
 	if o.state == outOpen {
 		o.state = outClosing
 	}
@@ -192,7 +197,7 @@ func (o *outbox) enqueue(it item) {
 		return
 	}
 	o.metrics.slow.Inc()
-	o.closeLocked(closeFrame(CodeTryAgainLater, "too slow, reconnect"), true)
+	o.closeLocked(CodeTryAgainLater, "too slow, reconnect", true)
 }
 
 // over reports whether the item would break a bound. A queue that is empty takes
@@ -221,7 +226,7 @@ func (o *outbox) replace(f *realtime.Frame) {
 			continue
 		}
 		o.bytes -= len(old.data)
-		o.queue = append(o.queue[:i], o.queue[i+1:]...)
+		o.queue = slices.Delete(o.queue, i, i+1)
 		o.metrics.dropped.WithLabelValues("superseded").Inc()
 		return
 	}
