@@ -66,3 +66,22 @@ func errorMessages() map[string]string {
 		"interruptedRestart": "I was interrupted by a restart. Please try again.",
 	}
 }
+
+// FailureText is what the room reads when a turn failed with this code of the
+// wire (docs/protocol.md 3).
+func FailureText(code string) string {
+	key, ok := map[string]string{
+		"auth_failure": "authFailure", "rate_limited": "rateLimitFailure", "empty_response": "emptyResponse", "killed": "interruptedRestart",
+		"model_error": "modelFailure", "handler_exception": "handlerException",
+	}[code]
+	switch {
+	case ok:
+		return errorMessages()[key]
+	case code == "timeout":
+		return "I did not finish in time and stopped. Please try again, perhaps in smaller steps."
+	case code == "backend_missing":
+		return "I cannot reach my model: its program is not installed on the machine where I run. My owner has to install it there."
+	default:
+		return errorMessages()["handlerException"]
+	}
+}

@@ -2,22 +2,173 @@ package flow
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
 
+	"github.com/agntchat/agntchat/internal/access"
+	"github.com/agntchat/agntchat/internal/executor"
 	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/pg"
+	"github.com/agntchat/agntchat/internal/realtime"
+	"github.com/agntchat/agntchat/internal/turn"
 )
 
-// Gateway is the use cases of executors, claims and turns. Build it with
-// NewGateway; Start rebuilds the registry and begins to claim.
-type Gateway struct{}
+// GatewayConfig holds the times of claims and executors. Zero fields take the
+// defaults that stand with them.
+type GatewayConfig struct {
+	MessageLease    time.Duration // AGNTCHAT_MESSAGE_LEASE: a claim's life after its last sign (600 s)
+	MostTurn        time.Duration // a claim's life in all (3600 s)
+	ExecutorTimeout time.Duration // AGNTCHAT_EXECUTOR_TIMEOUT: silence until offline (180 s)
+	Sweep           time.Duration // how often expired claims are looked for (2 s)
+	Poll            time.Duration // how often waiting work is looked for, as a net (5 s)
+	MaxAttempts     int           // claims that may end without an answer (5)
+}
 
-// Touch is a sign of life of the agent's turn in a room (a stream frame): it marks
-// the claim seen and extends it. A bridge of ours names the row and its
-// generation; when that claim is lost the error is turn.ErrLost (403
-// executor_not_owned). Without a name and without a claim it does nothing.
-func (g *Gateway) Touch(ctx context.Context, agent id.Participant, conv id.Conversation, queueID *id.QueueItem, generation *int64) error {
+func (c GatewayConfig) withDefaults() GatewayConfig {
+	d := func(v *time.Duration, def time.Duration) {
+		if *v == 0 {
+			*v = def
+		}
+	}
+	d(&c.MessageLease, 600*time.Second)
+	d(&c.MostTurn, 3600*time.Second)
+	d(&c.ExecutorTimeout, 180*time.Second)
+	d(&c.Sweep, 2*time.Second)
+	d(&c.Poll, 5*time.Second)
+	if c.MaxAttempts == 0 {
+		c.MaxAttempts = 5
+	}
+	return c
+}
+
+// TurnRooms is what the gateway needs of Chat.
+type TurnRooms interface {
+	// PostTx stores a message; see Posted.
+	PostTx(ctx context.Context, tx *pg.Tx, actor access.Actor, in Post) (Posted, error)
+	// PatchMetadataTx merges top-level keys into a message's metadata, nil removes a
+	// key, and tells the room; it does nothing when nothing changes.
+	PatchMetadataTx(ctx context.Context, tx *pg.Tx, conv id.Conversation, msg id.Message, set map[string]any) error
+	// CancelStreams ends the live streams of an agent in a room, of all agents when
+	// agent is zero, and says how many.
+	CancelStreams(ctx context.Context, conv id.Conversation, agent id.Participant) int
+}
+
+// LiveBus carries what is only live.
+type LiveBus interface {
+	BroadcastAll(topics []string, m realtime.Message) error
+}
+
+// Gateway is the use cases of executors, claims and turns. The registry of
+// executors and the dispatchers live in memory; what must not be lost is in
+// Postgres, and Start rebuilds the rest from there.
+type Gateway struct {
+	DB    *pg.DB
+	Rooms TurnRooms
+	Bus   LiveBus
+	Log   *slog.Logger
+
+	cfg    GatewayConfig
+	queue  *turn.Queue
+	reg    *executorRegistry
+	disp   *dispatcher // claims
+	tell   *dispatcher // presence and activity
+	signs  *signCache
+	owed   *owedReturns
+	holder *agentSet // agents that may hold claims: what the sweep looks at
+	hashes *agentParts
+
+	stop    context.CancelCauseFunc
+	running sync.WaitGroup
+	life    context.Context //nolint:containedctx // the life of the background work, from Start to Stop
+}
+
+// NewGateway makes the service; nothing runs before Start.
+func NewGateway(db *pg.DB, rooms TurnRooms, bus LiveBus, log *slog.Logger, cfg GatewayConfig) *Gateway {
+	cfg = cfg.withDefaults()
+	g := &Gateway{
+		DB: db, Rooms: rooms, Bus: bus, Log: log, cfg: cfg,
+		queue: turn.NewQueue(cfg.MessageLease, cfg.MostTurn), reg: newExecutorRegistry(), signs: newSignCache(), owed: &owedReturns{}, holder: newAgentSet(), hashes: newAgentParts(),
+	}
+	g.life, g.stop = context.WithCancelCause(context.Background())
+	g.disp = newDispatcher(&g.running, func(agent id.Participant) { g.claimFor(g.life, agent) })
+	g.tell = newDispatcher(&g.running, func(agent id.Participant) { g.tellAgent(g.life, agent) })
+	return g
+}
+
+var errGatewayStopped = errors.New("the gateway stops")
+
+// Start rebuilds the registry from Postgres, gives back the claims that nobody
+// has confirmed (decision 13: no socket that got them is left), and starts the
+// sweeps. It fails when the database does.
+func (g *Gateway) Start(ctx context.Context) error {
+	rows, err := executor.AllOnline(ctx, g.DB)
+	if err != nil {
+		return fmt.Errorf("read executors: %w", err)
+	}
+	for _, e := range rows {
+		g.reg.put(e, e.LastSeenAt)
+	}
+	holders, err := turn.Holders(ctx, g.DB)
+	if err != nil {
+		return err
+	}
+	g.holder.add(holders...)
+	if err := g.releaseUnconfirmed(ctx); err != nil {
+		return err
+	}
+	g.running.Go(func() { g.every(g.cfg.Sweep, g.sweepClaims) })
+	g.running.Go(func() { g.every(g.cfg.Poll, g.sweepExecutors) })
 	return nil
+}
+
+// Stop ends dispatchers and sweeps and waits for them.
+func (g *Gateway) Stop() {
+	g.stop(errGatewayStopped)
+	g.disp.close()
+	g.tell.close()
+	g.running.Wait()
+}
+
+func (g *Gateway) every(d time.Duration, f func(context.Context) error) {
+	t := time.NewTicker(d)
+	defer t.Stop()
+	for {
+		select {
+		case <-g.life.Done():
+			return
+		case <-t.C:
+			if err := f(g.life); err != nil && g.life.Err() == nil {
+				g.Log.WarnContext(g.life, "gateway sweep failed", slog.Any("error", err))
+			}
+		}
+	}
 }
 
 // Wake says that there may be work for these agents. It carries no content, never
 // blocks, and may be called from AfterCommit.
-func (g *Gateway) Wake(agents ...id.Participant) {}
+func (g *Gateway) Wake(agents ...id.Participant) {
+	for _, a := range agents {
+		g.disp.wake(a)
+	}
+}
+
+// Deliver is the River job of a message: it wakes the agents that still have it
+// in their queue, and marks it as waiting where an agent is not reachable.
+func (g *Gateway) Deliver(ctx context.Context, conv id.Conversation, msg id.Message) error {
+	return g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
+		waiting, err := turn.AgentsWaitingFor(ctx, tx, conv, msg)
+		if err != nil || len(waiting) == 0 {
+			return err
+		}
+		tx.AfterCommit(func() { g.Wake(waiting...) })
+		for _, a := range waiting {
+			if !g.reg.online(a) {
+				return g.awaitTx(ctx, tx, conv, msg, a)
+			}
+		}
+		return nil
+	})
+}

@@ -28,9 +28,32 @@ func OfAgentTx(ctx context.Context, tx *pg.Tx, agent id.Participant) ([]Claim, e
 	return many(ctx, tx, "rows of agent", queryOfAgent, agent)
 }
 
-// UnseenTx locks claims that nobody has confirmed; for the start of the server.
-func UnseenTx(ctx context.Context, tx *pg.Tx, limit int) ([]Claim, error) {
-	return many(ctx, tx, "unseen claims", queryUnseen, limit)
+// Unseen lists claims that nobody has confirmed; for the start of the server.
+func Unseen(ctx context.Context, q pg.Querier, limit int) ([]Claim, error) {
+	return many(ctx, q, "unseen claims", queryUnseen, limit)
+}
+
+// Heads lists the turns that the executor holds by their heads, one per room.
+func Heads(ctx context.Context, q pg.Querier, agent id.Participant, ex id.Executor) ([]Claim, error) {
+	return many(ctx, q, "turns of executor", queryHeads, agent, ex)
+}
+
+// AgentsWaitingFor lists the agents for which the message still waits.
+func AgentsWaitingFor(ctx context.Context, q pg.Querier, conv id.Conversation, msg id.Message) ([]id.Participant, error) {
+	return agentIDs(ctx, q, queryWaitingFor, conv, msg)
+}
+
+// RoomsInWork are the rooms in which the agent is known to work, at most 200.
+func RoomsInWork(ctx context.Context, q pg.Querier, agent id.Participant) ([]id.Conversation, error) {
+	rows, err := q.Query(ctx, queryRoomsInWork, agent)
+	if err != nil {
+		return nil, fmt.Errorf("list rooms in work: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Conversation])
+	if err != nil {
+		return nil, fmt.Errorf("list rooms in work: %w", err)
+	}
+	return out, nil
 }
 
 // Holders lists the agents that hold claims; for the start of the server.

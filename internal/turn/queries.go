@@ -45,7 +45,7 @@ WHERE agent_id = $1 ORDER BY seq LIMIT 10000 FOR UPDATE`
 
 // queryUnseen is read once, at start: claims that nobody has confirmed.
 const queryUnseen = `SELECT ` + queryClaimColumns + ` FROM queued_messages
-WHERE lease_until IS NOT NULL AND seen_at IS NULL AND answered_at IS NULL ORDER BY seq LIMIT $1 FOR UPDATE`
+WHERE lease_until IS NOT NULL AND seen_at IS NULL AND answered_at IS NULL ORDER BY seq LIMIT $1`
 
 // queryHolders is read once, at start: agents that hold claims.
 const queryHolders = `SELECT DISTINCT agent_id FROM queued_messages WHERE lease_until IS NOT NULL`
@@ -124,3 +124,13 @@ const queryToolUses = `INSERT INTO cli_tool_uses (agent_id, conversation_id, nam
 SELECT $1, $2, u.name, u.uses FROM unnest($3::text[], $4::integer[]) AS u (name, uses)`
 
 const queryDirective = `INSERT INTO directive_parts (hash, agent_id, body) VALUES (decode($1::text, 'hex'), $2, $3::jsonb) ON CONFLICT (hash) DO NOTHING`
+
+const queryWaitingFor = `SELECT agent_id FROM queued_messages
+WHERE conversation_id = $1 AND message_id = $2 AND lease_until IS NULL`
+
+// queryRoomsInWork are the rooms in which the agent is known to work.
+const queryRoomsInWork = `SELECT DISTINCT conversation_id FROM queued_messages
+WHERE agent_id = $1 AND lease_until IS NOT NULL AND seen_at IS NOT NULL LIMIT 200`
+
+const queryHeads = `SELECT DISTINCT ON (conversation_id) ` + queryClaimColumns + ` FROM queued_messages
+WHERE agent_id = $1 AND executor_id = $2 AND lease_until IS NOT NULL ORDER BY conversation_id, seq DESC LIMIT 1000`

@@ -1,0 +1,117 @@
+package flow
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+
+	"github.com/agntchat/agntchat/internal/event"
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/pg"
+	"github.com/agntchat/agntchat/internal/turn"
+	"github.com/agntchat/agntchat/internal/view"
+)
+
+// claimFor fills the free slots of the agent's joined executors, the idlest
+// first, and pushes what it claimed. Join, catch-up, wake, poll and a slot that
+// became free all end here. It runs once at a time per agent; what fails is tried
+// again by the poll.
+func (g *Gateway) claimFor(ctx context.Context, agent id.Participant) {
+	type free struct {
+		claimer
+		slots int
+	}
+	var frees []free
+	for _, c := range g.reg.claimers(agent) {
+		n, err := turn.InFlight(ctx, g.DB, agent, c.id)
+		if err != nil {
+			g.complain(ctx, "count turns failed", err, agent)
+			return
+		}
+		if c.slots > n {
+			frees = append(frees, free{c, c.slots - n})
+		}
+	}
+	slices.SortStableFunc(frees, func(a, b free) int { return cmp.Compare(b.slots, a.slots) })
+	for _, f := range frees {
+		turns, err := g.claimSlots(ctx, agent, f.claimer, f.slots)
+		if err != nil {
+			g.complain(ctx, "claim failed", err, agent)
+			return
+		}
+		for _, group := range turns {
+			g.deliver(ctx, f.claimer, group)
+		}
+	}
+}
+
+func (g *Gateway) complain(ctx context.Context, msg string, err error, agent id.Participant) {
+	if ctx.Err() == nil {
+		g.Log.WarnContext(ctx, msg, slog.Any("error", err), slog.String("agent_id", agent.String()))
+	}
+}
+
+// claimSlots leases work in one short transaction; nothing is held while it is
+// prepared and pushed.
+func (g *Gateway) claimSlots(ctx context.Context, agent id.Participant, c claimer, slots int) (turns [][]turn.Claim, err error) {
+	g.holder.add(agent) // before the commit, so that the sweep never misses a claim
+	err = g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
+		if turns, err = g.queue.ClaimTx(ctx, tx, agent, c.id, slots, c.ours); err != nil {
+			return err
+		}
+		for _, group := range turns {
+			if err := publishReceiptsTx(ctx, tx, group); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return turns, err
+}
+
+// deliver pushes one claimed turn down the executor's newest socket. Whatever
+// goes wrong gives it back at once: only a push that was queued leaves the claim.
+func (g *Gateway) deliver(ctx context.Context, c claimer, group []turn.Claim) {
+	head := group[len(group)-1]
+	d, err := g.prepare(ctx, c, group)
+	switch {
+	case err != nil:
+		g.complain(ctx, "prepare turn failed", err, head.AgentID)
+	case d == nil: // nobody is left to be answered
+		if err := g.dropTurn(ctx, head); err != nil {
+			g.complain(ctx, "drop turn failed", err, head.AgentID)
+			break
+		}
+		return
+	case g.reg.note(c.id, c.sock, head.QueueID):
+		if err := c.sock.Deliver(*d); err == nil {
+			g.notAwaiting(ctx, *d)
+			return
+		}
+		g.reg.forget(c.id, head.QueueID)
+	}
+	g.giveBack(ctx, head)
+}
+
+// publishReceiptsTx tells the room how the messages of these rows stand now.
+func publishReceiptsTx(ctx context.Context, tx *pg.Tx, group []turn.Claim) error {
+	if len(group) == 0 {
+		return nil
+	}
+	conv, agent := group[0].ConversationID, group[0].AgentID
+	ids := make([]id.Message, len(group))
+	for n, c := range group {
+		ids[n] = c.MessageID
+	}
+	receipts, err := view.Receipts(ctx, tx, conv, ids)
+	if err != nil {
+		return err
+	}
+	for _, r := range receipts {
+		if r.AgentID == agent {
+			tx.Publish(event.ConversationTopic(conv.String()), ReceiptChanged{conv, r})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package flow
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/agntchat/agntchat/internal/directive"
+	"github.com/agntchat/agntchat/internal/fault"
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/pg"
+	"github.com/agntchat/agntchat/internal/turn"
+	"github.com/agntchat/agntchat/internal/view"
+)
+
+const (
+	defaultHistory = 20
+	mostHistory    = 100
+)
+
+// Delivery is one claimed turn with everything a bridge needs to answer it.
+type Delivery struct {
+	Claim      turn.Claim // the head
+	Message    view.Message
+	Merged     []MergedItem // older messages that this turn answers too, oldest first; ours only
+	Room       view.Conversation
+	Directives directive.Directives
+	Recent     []view.Message // oldest first
+	LatestSeen id.Message     // newest message of the room: what the draft is measured against
+	Ours       bool
+	Lease      time.Duration
+}
+
+// MergedItem is a further message of the same turn.
+type MergedItem struct {
+	QueueID id.QueueItem
+	Message view.Message
+}
+
+// prepare reads what the turn needs. Nil without an error means that nothing is
+// left to answer: the messages or the room are gone, or the agent has left.
+func (g *Gateway) prepare(ctx context.Context, c claimer, group []turn.Claim) (*Delivery, error) {
+	head := group[len(group)-1]
+	room, err := view.OneConversation(ctx, g.DB, head.ConversationID, id.Participant{})
+	if err != nil {
+		return nil, goneIsNil(err)
+	}
+	if _, member := room.Member(head.AgentID); !member {
+		return nil, nil
+	}
+	ids := make([]id.Message, len(group))
+	for n, r := range group {
+		ids[n] = r.MessageID
+	}
+	msgs, err := view.MessagesByID(ctx, g.DB, ids)
+	if err != nil {
+		return nil, err
+	}
+	var items []MergedItem
+	for _, r := range group {
+		if m, ok := msgs[r.MessageID]; ok {
+			items = append(items, MergedItem{r.QueueID, m})
+		}
+	}
+	if len(items) == 0 {
+		return nil, nil
+	}
+	last := len(items) - 1
+	d := &Delivery{Claim: head, Message: items[last].Message, Merged: items[:last], Room: room, Ours: c.ours, Lease: g.cfg.MessageLease}
+	if err := g.addDirectives(ctx, d); err != nil {
+		return nil, goneIsNil(err)
+	}
+	return d, nil
+}
+
+func goneIsNil(err error) error {
+	if fault.KindOf(err) == fault.NotFound {
+		return nil
+	}
+	return err
+}
+
+func (g *Gateway) addDirectives(ctx context.Context, d *Delivery) error {
+	a, err := view.OneAgent(ctx, g.DB, d.Claim.AgentID)
+	if err != nil {
+		return err
+	}
+	owner, err := view.OwnerOf(ctx, g.DB, a.OwnerID)
+	if err != nil {
+		return err
+	}
+	if err := g.addHistory(ctx, d, historyLimit(a.Settings)); err != nil {
+		return err
+	}
+	facts := directive.Facts{
+		Agent: directive.Agent{
+			Name: a.DisplayName, Role: a.Description, Type: a.AgentType, Soul: a.SoulMD, OwnerName: owner.Name,
+			SystemPrompt: stringKey(a.Metadata, "system_prompt"), SkipPrompts: boolKey(a.ModelConfig, "dangerously_skip_permissions"),
+		},
+		Room:    directive.Room{Type: d.Room.Type},
+		Trigger: directive.Speaker{Name: d.Message.SenderName, Kind: d.Message.SenderKind},
+		Merged:  len(d.Merged), Now: time.Now(),
+	}
+	if owner.Timezone != nil {
+		facts.Agent.Timezone = *owner.Timezone
+	}
+	if d.Room.Title != nil {
+		facts.Room.Title = *d.Room.Title
+	}
+	for _, m := range d.Room.Members {
+		if m.ParticipantID != d.Claim.AgentID {
+			facts.Room.Members = append(facts.Room.Members, directive.Member{Name: m.DisplayName, Kind: m.Kind, Online: m.IsAgent() && g.reg.online(m.ParticipantID)})
+		}
+	}
+	d.Directives = directive.Compute(facts)
+	for _, m := range d.Merged {
+		d.Directives.HumanExpectsReply = d.Directives.HumanExpectsReply || directive.ExpectsReply(m.Message.SenderKind)
+	}
+	return g.keepDirective(ctx, d.Claim.AgentID, d.Directives)
+}
+
+// keepDirective stores the stable part once per content (row K7).
+func (g *Gateway) keepDirective(ctx context.Context, agent id.Participant, d directive.Directives) error {
+	if g.hashes.known(agent, d.Hash) {
+		return nil
+	}
+	err := g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
+		return turn.SaveDirectiveTx(ctx, tx, agent, d.Hash, d.Prompt)
+	})
+	if err == nil {
+		g.hashes.put(agent, d.Hash)
+	}
+	return err
+}
+
+// addHistory adds the newest messages without those that wait for a turn of
+// their own: each is answered in its turn. The draft is measured against
+// everything that is in the room now, so that only what comes later makes it stale.
+func (g *Gateway) addHistory(ctx context.Context, d *Delivery, limit int) error {
+	waiting, err := turn.WaitingInRoom(ctx, g.DB, d.Claim.AgentID, d.Claim.ConversationID)
+	if err != nil {
+		return err
+	}
+	page, err := view.Timeline(ctx, g.DB, d.Claim.ConversationID, nil, limit+len(waiting))
+	if err != nil {
+		return err
+	}
+	d.LatestSeen = d.Message.ID
+	if len(page) > 0 {
+		d.LatestSeen = page[0].ID
+	}
+	for _, m := range page {
+		if len(d.Recent) < limit && (m.Seq <= d.Message.Seq || !slices.Contains(waiting, m.ID)) {
+			d.Recent = append(d.Recent, m)
+		}
+	}
+	slices.Reverse(d.Recent)
+	return nil
+}
+
+func historyLimit(settings json.RawMessage) int {
+	var n float64
+	if json.Unmarshal(keyOf(settings, "history_limit"), &n) != nil || n < 1 {
+		return defaultHistory
+	}
+	return int(min(n, mostHistory))
+}
+
+func stringKey(object json.RawMessage, key string) string {
+	var s string
+	_ = json.Unmarshal(keyOf(object, key), &s) // anything else counts as absent
+	return s
+}
+
+func boolKey(object json.RawMessage, key string) bool {
+	var b bool
+	_ = json.Unmarshal(keyOf(object, key), &b) // anything else counts as false
+	return b
+}
+
+func keyOf(object json.RawMessage, key string) json.RawMessage {
+	var m map[string]json.RawMessage
+	_ = json.Unmarshal(object, &m) // a value that is no object has no keys
+	if v, ok := m[key]; ok {
+		return v
+	}
+	return json.RawMessage("null")
+}
