@@ -119,8 +119,7 @@ func (b *Bridge) turn(p map[string]any) {
 	if !b.shortcut(t, &rec) {
 		b.answer(t, &rec)
 	}
-	b.change(func() { b.activity = "idle" })
-	b.finish(rec)
+	b.change(func() { b.activity = "idle"; b.turns = append(b.turns, rec) })
 }
 
 func (b *Bridge) refreshToolkit() {

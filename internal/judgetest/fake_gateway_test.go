@@ -1,0 +1,234 @@
+package judgetest
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/google/uuid"
+)
+
+func (f *fake) listMessages(r *http.Request, who string, _ obj) (int, any) {
+	room := f.member(r.PathValue("id"), who)
+	if room == nil {
+		return 404, fail("not_found")
+	}
+	limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+	before := r.URL.Query().Get("before")
+	out := []obj{}
+	for _, m := range slices.Backward(room.messages) {
+		if (before == "" || str(m, "insertedAt") < before) && len(out) < limit {
+			out = append(out, m)
+		}
+	}
+	return 200, obj{"messages": out}
+}
+
+func (f *fake) postMessage(r *http.Request, who string, in obj) (int, any) {
+	id := r.PathValue("id")
+	room := f.member(id, who)
+	if room == nil {
+		return 404, fail("not_found")
+	}
+	item := f.claimOf(id, who)
+	if anchor := str(in, "lastSeenMessageId"); anchor != "" && item != nil && in["messageType"] == nil && !f.refusals[item.id] {
+		at := slices.IndexFunc(room.messages, func(m obj) bool { return m["id"] == anchor })
+		var newer []obj
+		for _, m := range room.messages[at+1:] {
+			if f.people[str(m, "senderId")] != nil {
+				newer = append(newer, m)
+			}
+		}
+		if len(newer) > 0 && f.fault != "never_stale" {
+			f.refusals[item.id] = true
+			return 409, obj{"stale": true, "newMessages": newer}
+		}
+	}
+	m := f.store(id, who, str(in, "content"), in["metadata"], in["messageType"])
+	if f.fault == "double_reply" {
+		f.store(id, who, str(in, "content"), in["metadata"], in["messageType"])
+	}
+	if item != nil {
+		item.answered = true
+	}
+	return 201, m
+}
+
+func (f *fake) claimOf(room, agent string) *fakeItem {
+	for _, it := range f.queue {
+		if it.agent == agent && it.executor != "" && it.msg["conversationId"] == room {
+			return it
+		}
+	}
+	return nil
+}
+
+// store appends a message, broadcasts it and wakes the agents of a person's room.
+func (f *fake) store(id, who, content string, metadata, kind any) obj {
+	room, p := f.rooms[id], f.participant(who)
+	if metadata == nil {
+		metadata = obj{}
+	}
+	now := f.stamp()
+	m := obj{"id": uuid.NewString(), "conversationId": id, "senderId": who, "sender": p, "senderName": p["displayName"], "senderType": p["type"],
+		"content": content, "contentType": "text", "messageType": kind, "metadata": metadata, "insertedAt": now, "updatedAt": now}
+	if f.fault == "no_nonce_echo" {
+		m["metadata"] = obj{}
+	}
+	room.messages = append(room.messages, m)
+	f.broadcast("conversation:"+id, "new_message", m)
+	for _, member := range room.members {
+		if member == who {
+			delete(room.unread, who)
+			f.toUser(who, "conversation_read", obj{"conversationId": id})
+			continue
+		}
+		room.unread[member]++
+		f.toUser(member, "conversation_updated", obj{"conversationId": id, "lastMessage": m})
+		if f.agents[member] != nil && p["type"] == "human" {
+			f.queue = append(f.queue, &fakeItem{id: uuid.NewString(), agent: member, msg: m})
+		}
+	}
+	f.dispatch()
+	return m
+}
+
+// dispatch claims for every executor socket with a free slot; one turn per
+// agent and room.
+func (f *fake) dispatch() {
+	for _, it := range f.queue {
+		if it.executor != "" || f.claimOf(str(it.msg, "conversationId"), it.agent) != nil && f.fault != "parallel_turns" {
+			continue
+		}
+		for c := range f.conns {
+			if c.who != it.agent || c.executor == "" || f.inUse(c.executor) >= f.exec[c.executor]["max"].(int) {
+				continue
+			}
+			it.executor = c.executor
+			f.deliver(c, it)
+			break
+		}
+	}
+}
+
+func (f *fake) inUse(executor string) int {
+	n := 0
+	for _, it := range f.queue {
+		if it.executor == executor {
+			n++
+		}
+	}
+	return n
+}
+
+func (f *fake) deliver(c *fakeConn, it *fakeItem) {
+	room := f.rooms[str(it.msg, "conversationId")]
+	recent := slices.Clone(room.messages[max(0, len(room.messages)-20):])
+	if f.fault == "history_newest_first" {
+		slices.Reverse(recent)
+	}
+	var members []obj
+	for _, m := range room.members {
+		members = append(members, obj{"participantId": m, "displayName": f.participant(m)["displayName"]})
+	}
+	directives := obj{"promptDirectives": []string{"You are an agent."}, "volatileContext": []string{"now"}, "humanExpectsReply": true}
+	if f.fault == "no_expects_reply" {
+		delete(directives, "humanExpectsReply")
+	}
+	c.send("user:"+it.agent, "gateway_message", obj{
+		"id": it.id, "messageId": it.msg["id"], "conversationId": it.msg["conversationId"], "content": it.msg["content"], "contentType": "text",
+		"senderId": it.msg["senderId"], "senderName": it.msg["senderName"], "senderType": it.msg["senderType"], "metadata": obj{},
+		"conversationMembers": members, "directives": directives, "recentMessages": recent, "latestSeenMessageId": it.msg["id"],
+	})
+}
+
+func (f *fake) stream(r *http.Request, who string, in obj) (int, any) {
+	id := r.PathValue("id")
+	if f.member(id, who) == nil {
+		return 404, fail("not_found")
+	}
+	p := obj{"streamId": in["stream_id"], "senderId": who, "senderName": f.participant(who)["displayName"], "status": in["status"]}
+	for from, to := range map[string]string{"phase": "phase", "phase_detail": "phaseDetail", "content": "content"} {
+		if in[from] != nil {
+			p[to] = in[from]
+		}
+	}
+	if f.streams[id] == nil {
+		f.streams[id] = map[string]string{}
+	}
+	f.streams[id][str(in, "stream_id")] = who
+	f.broadcast("conversation:"+id, "message_streaming", p)
+	return 204, nil
+}
+
+func (f *fake) stopAgents(r *http.Request, _ string, _ obj) (int, any) {
+	id := r.PathValue("id")
+	for stream, who := range f.streams[id] {
+		f.broadcast("conversation:"+id, "message_streaming", obj{"streamId": stream, "senderId": who, "status": "cancelled"})
+		for c := range f.conns {
+			if c.who == who && c.executor != "" {
+				c.send("user:"+who, "gateway_command", obj{"type": "stop_generation", "conversation_id": id})
+			}
+		}
+	}
+	return 200, obj{"stopped": len(f.streams[id])}
+}
+
+func (f *fake) register(_ *http.Request, who string, in obj) (int, any) {
+	n, _ := in["max_concurrent"].(float64)
+	id := ""
+	for have, e := range f.exec {
+		if e["agent"] == who && e["key"] == in["executor_key"] {
+			id = have
+		}
+	}
+	if id == "" {
+		id = uuid.NewString()
+	}
+	if old := f.exec[id]; old != nil && old["instance"] != in["instance_id"] {
+		for c := range f.conns {
+			if c.executor == id {
+				c.send("user:"+who, "gateway_command", obj{"type": "shutdown", "reason": "superseded"})
+				c.executor = ""
+			}
+		}
+		f.giveBack(id)
+	}
+	f.exec[id] = obj{"agent": who, "key": in["executor_key"], "instance": in["instance_id"], "max": int(n)}
+	return 201, obj{"id": id}
+}
+
+func (f *fake) giveBack(executor string) {
+	for _, it := range f.queue {
+		if it.executor == executor && !it.answered {
+			it.executor = ""
+		}
+	}
+}
+
+func (f *fake) deregister(r *http.Request, who string, _ obj) (int, any) {
+	e := f.exec[r.PathValue("id")]
+	if e["instance"] != r.URL.Query().Get("instance_id") {
+		return 200, obj{"superseded": true}
+	}
+	f.giveBack(r.PathValue("id"))
+	f.toUser(str(f.agents[who], "ownerId"), "agent_status_changed", obj{"agentId": who, "presence": "offline"})
+	return 200, obj{}
+}
+
+func (f *fake) ack(r *http.Request, _ string, in obj) (int, any) {
+	i := slices.IndexFunc(f.queue, func(it *fakeItem) bool { return it.id == r.PathValue("id") })
+	if i < 0 || f.queue[i].executor != in["executor_id"] {
+		return 403, fail("executor_not_owned")
+	}
+	f.queue = slices.Delete(f.queue, i, i+1)
+	f.dispatch()
+	return 200, obj{"ok": true}
+}
+
+func (f *fake) mcp(_ *http.Request, _ string, in obj) (int, any) {
+	if in["tool_name"] != "end_turn" {
+		return 404, fail("unknown_tool")
+	}
+	return 200, obj{"ok": true, "content": []obj{{"type": "text", "text": "turn ended"}}}
+}

@@ -1,0 +1,205 @@
+package judgetest
+
+import (
+	"context"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The suites pass against a server that keeps the rules.
+func TestSuitesAgainstTheFake(t *testing.T) {
+	t.Parallel()
+	g := newFake(t, "")
+	t.Run("Bridge", func(t *testing.T) { RunStockBridgeTurn(t, g) })
+	t.Run("Desktop", func(t *testing.T) { RunDesktopDay(t, g) })
+	t.Run("Five", func(t *testing.T) { RunTwoBrowsersFiveConnections(t, g) })
+}
+
+// Each fault of the fake is found, and under the right section.
+func TestFaultsAreFound(t *testing.T) {
+	t.Parallel()
+	for fault, section := range map[string]string{
+		"history_newest_first": "bridge 2.7",
+		"no_expects_reply":     "bridge 2.7",
+		"binary":               "bridge 2.1",
+		"parallel_turns":       "decision 17",
+	} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			g := newFake(t, fault)
+			led := &Ledger{}
+			playFault(t, g, led)
+			for _, v := range led.Violations() {
+				if v.Section == section {
+					return
+				}
+			}
+			t.Errorf("no violation of %s among %v", section, led.Violations())
+		})
+	}
+}
+
+// playFault lets a desktop and a bridge talk and ignores every failure; only
+// the ledger counts.
+func playFault(t *testing.T, g Target, led *Ledger) {
+	ctx, stop := context.WithTimeout(t.Context(), 3*time.Second)
+	defer stop()
+	d := NewDesktop(t, g, DesktopOptions{Ledger: led})
+	if err := d.SignUp(ctx, "Ada", "Judge"); err != nil {
+		t.Fatal(err)
+	}
+	agent, key, err := d.CreateAgent(ctx, "Faulty")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Start(ctx) != nil {
+		return // the socket itself is what is broken
+	}
+	conv, err := d.CreateConversation(ctx, "direct", "", agent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := New(t, g.BaseURL, agent, key, BridgeOptions{Ledger: led, SocketDelay: time.Millisecond, Model: func(ctx context.Context, turn *Turn) Reply {
+		_ = wait(ctx, 100*time.Millisecond)
+		return Reply{Text: "ok"}
+	}})
+	if err := b.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	_ = b.WaitJoined(ctx, 1)
+	_ = d.OpenConversation(ctx, conv)
+	_, _ = d.Say(ctx, conv, "one")
+	_, _ = d.Say(ctx, conv, "two")
+	_ = b.WaitTurns(ctx, "two turns", func(r []TurnRecord) bool { return len(r) >= 2 })
+}
+
+// Every golden file decodes, names known shapes only, and refers to variables
+// that an earlier exchange captures.
+func TestGoldenFilesAreSound(t *testing.T) {
+	t.Parallel()
+	names, err := fs.Glob(goldenFiles, "testdata/golden/*.json")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("golden files: %v %v", names, err)
+	}
+	known := map[string]bool{"password": true}
+	for _, name := range names {
+		list, err := loadGolden(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
+			for _, s := range goldenStrings(e) {
+				for _, m := range placeholder.FindAllStringSubmatch(s, -1) {
+					if m[2] == "" && !known[m[1]] {
+						t.Errorf("%s %s: {{%s}} is not captured before", name, e.Name, m[1])
+					}
+				}
+				for alt := range strings.SplitSeq(s, "|") {
+					if _, ref, ok := strings.Cut(alt, "$ref:"); ok && namedShapes()[ref] == nil {
+						t.Errorf("%s %s: shape %s is not defined", name, e.Name, ref)
+					}
+				}
+			}
+			for v := range e.Capture {
+				known[v] = true
+			}
+		}
+	}
+}
+
+func goldenStrings(e golden) []string {
+	out := []string{e.Path, e.Auth, e.Topic}
+	var walk func(v any)
+	walk = func(v any) {
+		switch x := v.(type) {
+		case string:
+			out = append(out, x)
+		case []any:
+			for _, y := range x {
+				walk(y)
+			}
+		case map[string]any:
+			for k, y := range x {
+				if k == "$is" {
+					out = append(out, "$ref:"+y.(string))
+					continue
+				}
+				out = append(out, k)
+				walk(y)
+			}
+		}
+	}
+	walk(e.Body)
+	walk(e.Payload)
+	walk(e.Shape)
+	for _, s := range append(e.Forbid, e.Within...) {
+		out = append(out, s)
+	}
+	for _, s := range e.Headers {
+		out = append(out, s)
+	}
+	return out
+}
+
+// Some golden exchanges that the fake can answer, played by the real runner.
+func TestGoldenRunnerAgainstTheFake(t *testing.T) {
+	t.Parallel()
+	g := newFake(t, "")
+	r := newGoldenRun(t, g)
+	list, err := loadGolden("testdata/golden/00_public.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		t.Run(e.Name, func(t *testing.T) { r.play(t, e) })
+	}
+	r.led.Report(t)
+}
+
+func TestShapes(t *testing.T) {
+	t.Parallel()
+	m := matcher{clock: &timeFormat{}}
+	for _, c := range []struct {
+		name      string
+		want, got any
+		ok        bool
+	}{
+		{"literal", "a", "a", true},
+		{"wrong literal", "a", "b", false},
+		{"alternatives", "$int|null", nil, true},
+		{"optional null", obj{"a?": "$int"}, obj{"a": nil}, true},
+		{"optional wrong", obj{"a?": "$int"}, obj{"a": "x"}, false},
+		{"absent key", obj{"a!": true}, obj{"a": 1.0}, false},
+		{"camel", obj{"$camel": true}, obj{"a_b": 1.0}, false},
+		{"some", "$some:$uuid", []any{}, false},
+		{"contains", obj{"$contains": obj{"id": "x"}}, []any{obj{"id": "y"}, obj{"id": "x"}}, true},
+		{"lacks", obj{"$lacks": obj{"id": "x"}}, []any{obj{"id": "x"}}, false},
+		{"len", obj{"$len": 2.0}, []any{1.0}, false},
+		{"desc", "$desc:at", []any{obj{"at": "2"}, obj{"at": "1"}}, true},
+		{"asc broken", "$asc:at", []any{obj{"at": "2"}, obj{"at": "1"}}, false},
+		{"time", "$time", "2026-01-02T03:04:05.123456Z", true},
+		{"time other precision", "$time", "2026-01-02T03:04:05Z", false},
+		{"time offset", "$time", "2026-01-02T03:04:05.123456+00:00", false},
+		{"empty list", []any{}, []any{}, true},
+		{"ref union", "$ref:Error", obj{"error": "text"}, true},
+		{"ref union wrong", "$ref:Error", obj{"error": obj{"message": "no code"}}, false},
+	} {
+		if bad := m.match("x", c.want, c.got); (len(bad) == 0) != c.ok {
+			t.Errorf("%s: got %v", c.name, bad)
+		}
+	}
+}
+
+func TestVersionAtMost(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		v, limit string
+		want     bool
+	}{{"2.11.15", "2.11.15", true}, {"2.11.16", "2.11.15", false}, {"2.9.9", "2.11.15", true}, {"2.11", "2.11.15", true}, {"3.0.0", "2.11.15", false}} {
+		if got := versionAtMost(c.v, c.limit); got != c.want {
+			t.Errorf("versionAtMost(%s, %s) = %v", c.v, c.limit, got)
+		}
+	}
+}
