@@ -1,10 +1,25 @@
 import { createFileRoute, Outlet, redirect } from "@tanstack/react-router";
 import { session } from "#/api/session";
+import { useSelf } from "#/lib/self";
+import { RealtimeProvider } from "#/realtime/RealtimeProvider";
+import { AppShell } from "#/shell/AppShell";
 
 // Everything below this layout needs a signed-in person; who is not goes to /login and comes back afterwards.
 export const Route = createFileRoute("/_app")({
   beforeLoad: ({ location }) => {
     if (!session.get()) throw redirect({ href: `/login?next=${encodeURIComponent(location.href)}` });
   },
-  component: Outlet,
+  component: Layout,
 });
+
+function Layout() {
+  const { id } = useSelf();
+  if (!id) return null;
+  return (
+    <RealtimeProvider key={id} selfId={id}>
+      <AppShell>
+        <Outlet />
+      </AppShell>
+    </RealtimeProvider>
+  );
+}

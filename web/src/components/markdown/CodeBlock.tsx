@@ -5,8 +5,8 @@ import { Fragment, jsx, jsxs } from "react/jsx-runtime";
 import { IconButton } from "#/components/ui/button";
 import { Tooltip } from "#/components/ui/tooltip";
 import { useT } from "#/i18n";
-import { cx } from "#/lib/cx";
 import { copyText } from "#/lib/clipboard";
+import { cx } from "#/lib/cx";
 import { highlighterNow, loadHighlighter, MAX_HIGHLIGHT } from "./highlight";
 
 /** A block of code: its language, copy, wrap, and colours as soon as the grammar is here. Colouring never changes its height. */

@@ -88,7 +88,8 @@ function RemoteImage({ src, alt }: ComponentProps<"img">) {
   const t = useT();
   const [shown, setShown] = useState(false);
   if (typeof src !== "string" || !src) return <span className="text-text-3">{alt}</span>;
-  if (shown) return <img src={src} alt={alt ?? ""} referrerPolicy="no-referrer" className="my-1 max-h-96 max-w-full rounded-panel border border-line" />;
+  if (shown)
+    return <img src={src} alt={alt ?? ""} referrerPolicy="no-referrer" className="my-1 max-h-96 max-w-full rounded-panel border border-line" />;
   let host = "";
   try {
     host = new URL(src).host;

@@ -94,7 +94,8 @@ function finish(tree: HastRoot): void {
         if (parent && index !== undefined) (parent.children as ElementContent[]).splice(index, 1, ...node.children);
         return [SKIP, index ?? 0];
       }
-      if (!href.startsWith("#")) Object.assign(node.properties, { target: "_blank", rel: ["noopener", "noreferrer", "nofollow"] } satisfies Properties);
+      if (!href.startsWith("#"))
+        Object.assign(node.properties, { target: "_blank", rel: ["noopener", "noreferrer", "nofollow"] } satisfies Properties);
     }
     if (node.tagName === "th" || node.tagName === "td") {
       const align = node.properties["align"];

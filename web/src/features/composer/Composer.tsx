@@ -245,7 +245,13 @@ function Mirror({ ref, text, people }: { ref: Ref<HTMLDivElement>; text: string;
   );
 }
 
-type OffersProps = { id: string; offered: readonly Candidate[]; active: number; onChoose: (who: Candidate) => void; onHover: (index: number) => void };
+type OffersProps = {
+  id: string;
+  offered: readonly Candidate[];
+  active: number;
+  onChoose: (who: Candidate) => void;
+  onHover: (index: number) => void;
+};
 
 function Offers({ id, offered, active, onChoose, onHover }: OffersProps) {
   const t = useT();

@@ -19,9 +19,7 @@ export function candidatesFor(query: string, people: readonly Candidate[]): Cand
     .filter((x) => x.rank >= 0)
     .sort(
       (a, b) =>
-        Number(a.who.outside ?? false) - Number(b.who.outside ?? false) ||
-        a.rank - b.rank ||
-        a.who.displayName.localeCompare(b.who.displayName),
+        Number(a.who.outside ?? false) - Number(b.who.outside ?? false) || a.rank - b.rank || a.who.displayName.localeCompare(b.who.displayName),
     )
     .slice(0, MAX_CANDIDATES)
     .map((x) => x.who);

@@ -1,5 +1,6 @@
 import { Ban, Clock, CornerUpLeft, Hourglass, TerminalSquare, TriangleAlert } from "lucide-react";
 import { memo, type ReactNode } from "react";
+import { AgentBadge } from "#/components/AgentBadge";
 import { Markdown } from "#/components/markdown/Markdown";
 import { Avatar } from "#/components/ui/avatar";
 import { Button } from "#/components/ui/button";
@@ -97,7 +98,7 @@ function Header({ message }: { message: TimelineMessage }) {
   return (
     <div className="flex min-w-0 items-baseline gap-2 leading-5.5">
       <span className="min-w-0 truncate font-semibold text-body">{senderName(message) || t("common.unknown")}</span>
-      {agent && <AgentTag />}
+      {agent && <AgentBadge />}
       {message.metadata?.source === "terminal" && (
         <Tooltip content={t("message.terminal")}>
           <TerminalSquare size={14} strokeWidth={1.75} aria-label={t("message.terminal")} className="shrink-0 self-center text-text-3" />
@@ -110,13 +111,6 @@ function Header({ message }: { message: TimelineMessage }) {
       </Tooltip>
       {agent && typeof model === "string" && model && <span className="min-w-0 truncate text-meta text-text-3 max-sm:hidden">{model}</span>}
     </div>
-  );
-}
-
-export function AgentTag() {
-  const t = useT();
-  return (
-    <span className="shrink-0 rounded-[4px] bg-accent-soft px-1.5 font-medium text-[12px] text-accent-text leading-4.5">{t("message.agent")}</span>
   );
 }
 

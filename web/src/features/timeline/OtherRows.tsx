@@ -1,11 +1,12 @@
 import { CircleAlert, Info } from "lucide-react";
 import { memo, type ReactNode } from "react";
+import { AgentBadge } from "#/components/AgentBadge";
 import { Markdown } from "#/components/markdown/Markdown";
 import { Avatar } from "#/components/ui/avatar";
 import { useLocale, useT } from "#/i18n";
 import { clock, dayLabel, exactTime } from "#/lib/format";
 import type { Mentionable } from "#/lib/mention";
-import { AgentTag, senderName } from "./MessageRow";
+import { senderName } from "./MessageRow";
 import { failureText, noticeText } from "./notices";
 import type { TimelineMessage, TimelineStream } from "./rows";
 
@@ -104,7 +105,7 @@ export const StreamRow = memo(function StreamRow({ stream, first, people, selfId
         {first && (
           <div className="flex min-w-0 items-baseline gap-2 leading-5.5">
             <span className="min-w-0 truncate font-semibold text-body">{name}</span>
-            <AgentTag />
+            <AgentBadge />
             <span className="animate-breathe text-accent-text text-meta">{t("activity.writing")}</span>
           </div>
         )}

@@ -1,7 +1,9 @@
 import { createFileRoute } from "@tanstack/react-router";
+import { RoomPage } from "#/shell/RoomPage";
 
-export const Route = createFileRoute("/_app/rooms/$roomId")({ component: Room });
+export const Route = createFileRoute("/_app/rooms/$roomId")({ component: Page });
 
-function Room() {
-  return <main className="h-full" />;
+function Page() {
+  const { roomId } = Route.useParams();
+  return <RoomPage roomId={roomId} />;
 }

@@ -1,0 +1,49 @@
+import { Check, Copy } from "lucide-react";
+import { useEffect, useState } from "react";
+import { Button } from "#/components/ui/button";
+import { useT } from "#/i18n";
+import { copyText } from "#/lib/clipboard";
+import { cx } from "#/lib/cx";
+
+type Props = {
+  /** What is copied. */
+  text: string;
+  /** What is drawn, when it differs (a shortened secret). */
+  shown?: string;
+  label: string;
+  wrap?: boolean;
+  className?: string;
+};
+
+/** One line of code type with a copy button. The text can be selected too, for browsers that refuse the clipboard. */
+export function CopyLine({ text, shown, label, wrap = false, className }: Props) {
+  const t = useT();
+  const [state, setState] = useState<"idle" | "done" | "refused">("idle");
+  useEffect(() => {
+    if (state === "idle") return;
+    const timer = setTimeout(() => setState("idle"), 2500);
+    return () => clearTimeout(timer);
+  }, [state]);
+  return (
+    <div className={cx("min-w-0", className)}>
+      <div className="flex items-start gap-2 rounded-control border border-line bg-code py-1.5 pr-1.5 pl-3">
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long line scrolls and must be reachable by keyboard */}
+        <code
+          tabIndex={0}
+          role="region"
+          aria-label={label}
+          className={cx("min-w-0 flex-1 overflow-x-auto py-1 font-mono text-code", wrap ? "whitespace-pre-wrap break-all" : "whitespace-pre")}
+        >
+          {shown ?? text}
+        </code>
+        <Button size="sm" onClick={() => void copyText(text).then((ok) => setState(ok ? "done" : "refused"))}>
+          {state === "done" ? <Check size={14} strokeWidth={2} /> : <Copy size={14} strokeWidth={1.75} />}
+          {state === "done" ? t("common.copied") : t("common.copy")}
+        </Button>
+      </div>
+      <p role="status" className={cx("text-[13px] text-text-2 leading-4.5", state === "refused" && "mt-1")}>
+        {state === "refused" ? t("form.copyRefused") : state === "done" ? <span className="sr-only">{t("common.copied")}</span> : null}
+      </p>
+    </div>
+  );
+}

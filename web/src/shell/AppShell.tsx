@@ -1,0 +1,75 @@
+import { useParams, useRouterState } from "@tanstack/react-router";
+import { type ReactNode, useEffect } from "react";
+import { NewRoomDialog } from "#/features/rooms/NewRoomDialog";
+import { useT } from "#/i18n";
+import { cx } from "#/lib/cx";
+import { useUnreadTotal } from "#/realtime/hooks";
+import { ConnectionBanner } from "./ConnectionBanner";
+import { QuickSwitcher } from "./QuickSwitcher";
+import { Resizer } from "./Resizer";
+import { Shortcuts } from "./Shortcuts";
+import { Sidebar } from "./Sidebar";
+import { setShell, useShell } from "./ui-state";
+import { useShortcuts } from "./useShortcuts";
+
+/**
+ * The frame of the signed-in app: side bar, one page, and what lies over both. Below 768 px there is one column: the list at `/`, a page everywhere
+ * else; each page has its own way back.
+ */
+export function AppShell({ children }: { children: ReactNode }) {
+  const t = useT();
+  const { roomId } = useParams({ strict: false });
+  const atHome = useRouterState({ select: (s) => s.location.pathname === "/" });
+  const sidebar = useShell("sidebar");
+  const width = useShell("sidebarWidth");
+  useShortcuts();
+  useTitle();
+  return (
+    <div className="flex h-full flex-col">
+      <a
+        href="#main"
+        className="-translate-y-16 absolute top-2 left-2 z-50 rounded-control bg-accent px-3 py-1.5 font-medium text-on-accent text-side focus-visible:translate-y-0"
+      >
+        {t("shell.skip")}
+      </a>
+      <ConnectionBanner />
+      <div className="flex min-h-0 flex-1">
+        <div
+          style={{ ["--side" as string]: `${width}px` }}
+          className={cx("relative min-h-0 shrink-0 md:w-[var(--side)]", atHome ? "w-full" : "max-md:hidden", !sidebar && "md:hidden")}
+        >
+          <Sidebar openId={roomId} />
+          <Resizer
+            label={t("shell.resize")}
+            side="right"
+            value={width}
+            min={240}
+            max={480}
+            initial={300}
+            onChange={(v) => setShell({ sidebarWidth: v })}
+          />
+        </div>
+        <div id="main" tabIndex={-1} className={cx("min-h-0 min-w-0 flex-1 outline-none", atHome && "max-md:hidden")}>
+          {children}
+        </div>
+      </div>
+      <QuickSwitcher />
+      <NewRoomDialogHost />
+      <Shortcuts />
+    </div>
+  );
+}
+
+function NewRoomDialogHost() {
+  const open = useShell("newRoom");
+  return <NewRoomDialog open={open} onOpenChange={(o) => setShell({ newRoom: o })} />;
+}
+
+/** The tab says how much is unread. */
+function useTitle(): void {
+  const t = useT();
+  const unread = useUnreadTotal();
+  useEffect(() => {
+    document.title = unread > 0 ? t("shell.titleUnread", { count: unread > 99 ? "99+" : unread, title: "agntchat" }) : "agntchat";
+  }, [unread, t]);
+}

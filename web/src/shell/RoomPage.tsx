@@ -1,0 +1,256 @@
+import { Link, useNavigate } from "@tanstack/react-router";
+import { ChevronLeft, PanelRight } from "lucide-react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import type { Conversation } from "#/api/types";
+import { Avatar } from "#/components/ui/avatar";
+import { Button, IconButton } from "#/components/ui/button";
+import { Empty, ErrorState } from "#/components/ui/states";
+import { toast } from "#/components/ui/toast";
+import { Tooltip } from "#/components/ui/tooltip";
+import { ActivityDock } from "#/features/activity/ActivityDock";
+import { Composer, type ComposerHandle } from "#/features/composer/Composer";
+import type { Candidate } from "#/features/composer/candidates";
+import { useAgents } from "#/features/rooms/data";
+import { RoomDetails } from "#/features/rooms/RoomDetails";
+import { firstLine, senderName } from "#/features/timeline/MessageRow";
+import type { TimelineMessage } from "#/features/timeline/rows";
+import { TimelineSkeleton } from "#/features/timeline/TimelineSkeleton";
+import { TimelineView } from "#/features/timeline/TimelineView";
+import { useT } from "#/i18n";
+import { counterpart, roomTitle } from "#/lib/rooms";
+import { useSelf } from "#/lib/self";
+import { useConnection, useConversation, usePresence, useRoom, useRoomActions, useRoomActivity, useRoomStreams } from "#/realtime/hooks";
+import { Resizer } from "./Resizer";
+import { RoomBeginning } from "./RoomBeginning";
+import { RoomStatus } from "./RoomStatus";
+import { setShell, useShell } from "./ui-state";
+
+/** One room: header, timeline, dock, composer; and the pane beside it. */
+export function RoomPage({ roomId }: { roomId: string }) {
+  const t = useT();
+  const self = useSelf();
+  const room = useConversation(roomId);
+  const handle = useRoom(roomId);
+  const details = useShell("details");
+  const paneWidth = useShell("paneWidth");
+  const title = room ? roomTitle(room, self.id) : "";
+  if (handle.status === "error" && (handle.error?.kind === "not_found" || handle.error?.kind === "forbidden")) {
+    return (
+      <main className="grid h-full place-items-center">
+        <Empty
+          title={t("rooms.gone")}
+          hint={t("rooms.goneHint")}
+          action={
+            <Button variant="primary" asChild>
+              <Link to="/">{t("error.goHome")}</Link>
+            </Button>
+          }
+        />
+      </main>
+    );
+  }
+  return (
+    <div className="relative flex h-full min-w-0">
+      <main aria-label={title} className="flex min-h-0 min-w-0 flex-1 flex-col">
+        <Header room={room} title={title} detailsOpen={details} />
+        <RoomBody key={roomId} roomId={roomId} room={room} title={title} handle={handle} />
+      </main>
+      {details && room && (
+        <div
+          style={{ ["--pane" as string]: `${paneWidth}px` }}
+          className="relative min-h-0 shrink-0 animate-sheet border-line bg-page max-lg:absolute max-lg:inset-y-0 max-lg:right-0 max-lg:z-30 max-lg:w-full max-lg:max-w-96 max-lg:border-l max-lg:shadow-raised max-md:max-w-none lg:w-[var(--pane)]"
+        >
+          <Resizer
+            label={t("shell.resizePane")}
+            side="left"
+            value={paneWidth}
+            min={280}
+            max={560}
+            initial={340}
+            onChange={(v) => setShell({ paneWidth: v })}
+          />
+          <RoomDetails key={roomId} room={room} onClose={() => setShell({ details: false })} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Header({ room, title, detailsOpen }: { room: Conversation | undefined; title: string; detailsOpen: boolean }) {
+  const t = useT();
+  const self = useSelf();
+  const other = room ? counterpart(room, self.id) : null;
+  return (
+    <header className="flex h-13 shrink-0 items-center gap-2 border-line border-b pr-2 pl-2 sm:pl-4">
+      <Link
+        to="/"
+        aria-label={t("shell.backToRooms")}
+        className="hit grid size-9 place-items-center rounded-control text-text-2 hover:bg-hover md:hidden"
+      >
+        <ChevronLeft size={20} strokeWidth={1.75} />
+      </Link>
+      {room && (
+        <button
+          type="button"
+          aria-label={`${title}, ${t("rooms.details")}`}
+          aria-expanded={detailsOpen}
+          onClick={() => setShell({ details: !detailsOpen })}
+          className="ring-inset-focus -ml-1 flex min-w-0 items-center gap-2.5 rounded-control px-1.5 py-1 text-left hover:bg-hover"
+        >
+          {other ? (
+            <OtherFace id={other.id} name={title} kind={other.type === "agent" ? "agent" : "human"} src={other.avatarUrl} />
+          ) : (
+            <Avatar id={room.id} name={title} kind="group" src={room.avatarUrl} size={30} />
+          )}
+          <span className="min-w-0">
+            <h1 className="truncate font-semibold text-body leading-5">{title}</h1>
+            <span className="block truncate text-meta text-text-3">
+              <RoomStatus room={room} selfId={self.id} />
+            </span>
+          </span>
+        </button>
+      )}
+      <span className="flex-1" />
+      {room && (
+        <Tooltip content={t("rooms.details")} keys={["Mod", "I"]} side="bottom">
+          <IconButton label={t("rooms.details")} pressed={detailsOpen} onClick={() => setShell({ details: !detailsOpen })}>
+            <PanelRight size={18} strokeWidth={1.75} />
+          </IconButton>
+        </Tooltip>
+      )}
+    </header>
+  );
+}
+
+function OtherFace(props: { id: string; name: string; kind: "human" | "agent"; src: string | null | undefined }) {
+  return <Avatar {...props} size={30} presence={usePresence(props.id)} />;
+}
+
+type ConversationProps = { roomId: string; room: Conversation | undefined; title: string; handle: ReturnType<typeof useRoom> };
+
+function RoomBody({ roomId, room, title, handle }: ConversationProps) {
+  const t = useT();
+  const self = useSelf();
+  const navigate = useNavigate();
+  const actions = useRoomActions(roomId);
+  const streams = useRoomStreams(roomId);
+  const activity = useRoomActivity(roomId);
+  const { state } = useConnection();
+  const composer = useRef<ComposerHandle>(null);
+  const [reply, setReply] = useState<TimelineMessage | null>(null);
+  const people = usePeople(room, self.id);
+  const members = useMemo(() => people.filter((p) => !p.outside), [people]);
+  const everybody = useMemo(() => [...members, { id: self.id, displayName: self.displayName }], [members, self.id, self.displayName]);
+  const avatars = useMemo(() => new Map((room?.members ?? []).map((m) => [m.participantId, m.participant?.avatarUrl])), [room?.members]);
+  const avatarOf = useCallback((id: string) => avatars.get(id), [avatars]);
+
+  useEffect(() => {
+    // On a phone the keyboard would cover half of what was just opened.
+    if (!window.matchMedia("(pointer: coarse)").matches) composer.current?.focus();
+  }, []);
+
+  const handlers = useMemo(() => {
+    const report = (result: { message: string } | null) => {
+      if (result) toast({ title: t("error.title"), detail: result.message, tone: "bad" });
+    };
+    return {
+      reply: (m: TimelineMessage) => setReply(m),
+      retry: actions.retry,
+      discard: actions.discard,
+      remove: (m: TimelineMessage) => void actions.deleteMessage(m.id).then(report),
+      react: (m: TimelineMessage, emoji: string, on: boolean) => void actions.react(m.id, emoji, on).then(report),
+    };
+  }, [actions, t]);
+
+  const stop = async (agentId: string | null) => {
+    try {
+      const done = await actions.stop(agentId ? { agentId } : {});
+      if (done.stale) toast({ title: t("activity.stopFailed"), detail: t("activity.stale") });
+    } catch (e) {
+      toast({ title: t("activity.stopFailed"), ...(e instanceof Error ? { detail: e.message } : {}), tone: "bad" });
+    }
+  };
+
+  return (
+    <>
+      {handle.status === "ready" ? (
+        <TimelineView
+          roomId={roomId}
+          title={title}
+          items={handle.items}
+          streams={streams}
+          selfId={self.id}
+          people={everybody}
+          avatarOf={avatarOf}
+          readUpTo={handle.readUpTo}
+          hasOlder={handle.hasOlder}
+          loadingOlder={handle.loadingOlder}
+          olderError={handle.olderError !== null}
+          loadOlder={handle.loadOlder}
+          handlers={handlers}
+          onSeenEnd={actions.markRead}
+          beginning={room ? <RoomBeginning room={room} title={title} selfId={self.id} empty={handle.items.length === 0} /> : null}
+          errorActions={(m) =>
+            m.senderId && m.senderId !== self.id ? (
+              <Button size="sm" onClick={() => void navigate({ href: `/agents/${m.senderId}` })}>
+                {t("failure.openAgent")}
+              </Button>
+            ) : null
+          }
+        />
+      ) : handle.status === "error" ? (
+        <ErrorState
+          className="min-h-0 flex-1"
+          title={t("timeline.loadFailed")}
+          requestId={handle.error?.requestId || undefined}
+          onRetry={handle.retry}
+        />
+      ) : (
+        <TimelineSkeleton />
+      )}
+      <ActivityDock rows={activity} avatarOf={avatarOf} onStop={stop} />
+      <div data-composer="">
+        <Composer
+          roomId={roomId}
+          title={title}
+          people={people}
+          reply={reply ? { id: reply.id, name: senderName(reply), text: firstLine(reply.content) } : null}
+          onCancelReply={() => setReply(null)}
+          onSend={(content) => {
+            actions.send({ content, ...(reply ? { parentMessageId: reply.id } : {}) });
+            setReply(null);
+          }}
+          onTyping={actions.typing}
+          offline={state === "offline"}
+          handle={composer}
+        />
+      </div>
+    </>
+  );
+}
+
+/** Who may be mentioned: the others in the room, then own agents outside (a mention brings them in; not into a direct room). */
+function usePeople(room: Conversation | undefined, selfId: string): Candidate[] {
+  const agents = useAgents();
+  return useMemo(() => {
+    const out: Candidate[] = [];
+    const inside = new Set<string>();
+    for (const m of room?.members ?? []) {
+      inside.add(m.participantId);
+      if (m.participantId === selfId || !m.participant) continue;
+      out.push({
+        id: m.participantId,
+        displayName: m.participant.displayName,
+        kind: m.participant.type === "agent" ? "agent" : "human",
+        avatarUrl: m.participant.avatarUrl,
+      });
+    }
+    if (room && room.type !== "direct") {
+      for (const a of agents) {
+        if (inside.has(a.id) || a.status === "deactivated") continue;
+        out.push({ id: a.id, displayName: a.displayName, kind: "agent", avatarUrl: a.avatarUrl, outside: true });
+      }
+    }
+    return out;
+  }, [room, agents, selfId]);
+}
