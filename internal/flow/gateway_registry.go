@@ -236,6 +236,14 @@ func (r *executorRegistry) onlineLocked(agent id.Participant) bool {
 	return slices.ContainsFunc(r.byAgent[agent], func(x *reachable) bool { return !x.offline })
 }
 
+// executorOnline reports one executor.
+func (r *executorRegistry) executorOnline(ex id.Executor) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	x := r.executors[ex]
+	return x != nil && !x.offline
+}
+
 // command sends a directive down the newest socket, or keeps it for the next
 // heartbeat; false when the executor is not reachable.
 func (r *executorRegistry) command(ex id.Executor, c Command) bool {

@@ -23,9 +23,9 @@ func InRoomTx(ctx context.Context, tx *pg.Tx, conv id.Conversation, agent id.Par
 	return many(ctx, tx, "rows of room", queryHeldInRoom, conv, agent)
 }
 
-// OfAgentTx locks the agent's rows, oldest first, at most 10,000.
-func OfAgentTx(ctx context.Context, tx *pg.Tx, agent id.Participant) ([]Claim, error) {
-	return many(ctx, tx, "rows of agent", queryOfAgent, agent)
+// OfAgent lists the agent's rows, oldest first, at most limit.
+func OfAgent(ctx context.Context, q pg.Querier, agent id.Participant, limit int) ([]Claim, error) {
+	return many(ctx, q, "rows of agent", queryOfAgent, agent, limit)
 }
 
 // Unseen lists claims that nobody has confirmed; for the start of the server.

@@ -41,7 +41,7 @@ const queryHeldInRoom = `SELECT ` + queryClaimColumns + ` FROM queued_messages
 WHERE conversation_id = $1 AND ($2::uuid IS NULL OR agent_id = $2::uuid) ORDER BY seq FOR UPDATE`
 
 const queryOfAgent = `SELECT ` + queryClaimColumns + ` FROM queued_messages
-WHERE agent_id = $1 ORDER BY seq LIMIT 10000 FOR UPDATE`
+WHERE agent_id = $1 ORDER BY seq LIMIT $2::integer`
 
 // queryUnseen is read once, at start: claims that nobody has confirmed.
 const queryUnseen = `SELECT ` + queryClaimColumns + ` FROM queued_messages

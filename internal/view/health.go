@@ -12,24 +12,25 @@ import (
 	"github.com/agntchat/agntchat/internal/pg"
 )
 
-// AgentQueue counts an agent's messages. LastSign is the oldest last sign of life
-// among its seen claims: lease end minus the lease.
+// AgentQueue counts an agent's messages and turns.
 type AgentQueue struct {
-	AgentID   id.Participant
-	Waiting   int
-	Claimed   int
-	OldestEnd *time.Time // earliest lease end of a claim
-	OldestIn  *time.Time // time of the oldest waiting message
+	AgentID  id.Participant
+	Waiting  int        // messages
+	Claimed  int        // messages
+	Silent   int        // messages claimed, without a sign of life for too long
+	OldestIn *time.Time // time of the oldest waiting message
 }
 
 const agentQueuesSQL = `SELECT q.agent_id, count(*) FILTER (WHERE q.lease_until IS NULL) AS waiting,
-	count(*) FILTER (WHERE q.lease_until IS NOT NULL) AS claimed, min(q.lease_until) AS oldest_end,
+	count(*) FILTER (WHERE q.lease_until IS NOT NULL) AS claimed,
+	count(*) FILTER (WHERE q.answered_at IS NULL AND q.lease_until < now() + make_interval(secs => $2::float8)) AS silent,
 	min(q.inserted_at) FILTER (WHERE q.lease_until IS NULL) AS oldest_in
 	FROM queued_messages q WHERE q.agent_id = ANY($1::uuid[]) GROUP BY q.agent_id`
 
-// AgentQueues counts for these agents; those without a row are missing.
-func AgentQueues(ctx context.Context, q pg.Querier, agents []id.Participant) (map[id.Participant]AgentQueue, error) {
-	rows, err := q.Query(ctx, agentQueuesSQL, id.Strings(agents))
+// AgentQueues counts for these agents; those without a row are missing. A claim
+// whose lease ends within left counts as silent.
+func AgentQueues(ctx context.Context, q pg.Querier, agents []id.Participant, left time.Duration) (map[id.Participant]AgentQueue, error) {
+	rows, err := q.Query(ctx, agentQueuesSQL, id.Strings(agents), left.Seconds())
 	if err != nil {
 		return nil, fmt.Errorf("count queues: %w", err)
 	}
