@@ -5,6 +5,9 @@ import (
 
 	"github.com/agntchat/agntchat/internal/access"
 	"github.com/agntchat/agntchat/internal/account"
+	"github.com/agntchat/agntchat/internal/fault"
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/view"
 )
 
 // FirstAccount makes the account of a fresh `dev` server, without a password: its
@@ -32,4 +35,21 @@ func (i *Identity) OldestAdmin(ctx context.Context) (access.Actor, error) {
 		return access.Actor{}, err
 	}
 	return access.Actor{Kind: access.Person, ID: aid, OwnerID: aid}, nil
+}
+
+// ActorOf is a participant acting without a request of its own: the server posts
+// the demo's first words in the agent's name.
+func (i *Identity) ActorOf(ctx context.Context, pid id.Participant) (access.Actor, error) {
+	a, err := i.agentByID(ctx, pid)
+	if err == nil {
+		return agentActor(a), nil
+	}
+	if fault.KindOf(err) != fault.NotFound {
+		return access.Actor{}, err
+	}
+	p, err := view.Person(ctx, i.DB, pid)
+	if err != nil {
+		return access.Actor{}, err
+	}
+	return access.Actor{Kind: access.Person, ID: p.ID, OwnerID: p.ID, OrganizationID: p.ActiveOrganizationID, PlatformAdmin: p.PlatformAdmin, DisplayName: p.DisplayName}, nil
 }
