@@ -1,6 +1,7 @@
 package socket
 
 import (
+	"bufio"
 	"sync"
 
 	"github.com/coder/websocket"
@@ -20,6 +21,7 @@ type Conn struct {
 	out     outbox
 
 	// Used by the reader alone.
+	br            *bufio.Reader // of ws
 	pushes, joins bucket
 
 	mu      sync.Mutex

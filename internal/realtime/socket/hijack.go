@@ -17,11 +17,11 @@ const (
 )
 
 // hijacker hands the connection over with small buffers, in place of the two of
-// 4 KiB that net/http uses, and lets wrap stand between the WebSocket library
-// and the network.
+// 4 KiB that net/http uses, and lets the connection's outbox stand between the
+// WebSocket library and the network.
 type hijacker struct {
 	http.ResponseWriter
-	wrap func(net.Conn) net.Conn
+	conn *Conn
 }
 
 func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
@@ -36,11 +36,12 @@ func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		_ = nc.Close()
 		return nil, nil, fmt.Errorf("hijack: %w", err)
 	}
-	conn := h.wrap(nc)
+	conn := h.conn.attach(nc)
 	br := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(bytes.Clone(early)), conn), max(readBuffer, len(early)))
 	if _, err := br.Peek(len(early)); err != nil {
 		_ = nc.Close()
 		return nil, nil, fmt.Errorf("hijack: %w", err)
 	}
+	h.conn.br = br
 	return conn, bufio.NewReadWriter(br, bufio.NewWriterSize(conn, writeBuffer)), nil
 }

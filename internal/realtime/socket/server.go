@@ -83,7 +83,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := s.newConn(session, r)
-	ws, err := websocket.Accept(hijacker{ResponseWriter: w, wrap: c.attach}, r, &websocket.AcceptOptions{
+	ws, err := websocket.Accept(hijacker{ResponseWriter: w, conn: c}, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // the origin was checked above
 		CompressionMode:    websocket.CompressionDisabled,
 	})

@@ -19,6 +19,12 @@ var filler = strings.Repeat("x", 32<<10)
 
 const fillers = 400 // 12.8 MB: more than any socket buffer and the queue
 
+// patient keeps a busy machine from passing for a slow reader: only the bound in
+// bytes counts.
+func patient(c *socket.Config) {
+	c.Limits.QueueAge, c.Limits.CloseTimeout = time.Minute, time.Minute
+}
+
 func (h *house) flood(topic string, n int) {
 	h.t.Helper()
 	for i := range n {
@@ -30,7 +36,7 @@ func (h *house) flood(topic string, n int) {
 // and may come back; its neighbours get everything, in order.
 func TestSlowReaderIsClosed(t *testing.T) {
 	t.Parallel()
-	h := build(t, &script{}, nil)
+	h := build(t, &script{}, patient)
 	slow := h.dialWith(phxtest.Options{Token: "slow", ReadBuffer: 256 << 10})
 	quick := h.dial("quick")
 	slow.Join("r", nil)
@@ -56,7 +62,7 @@ func TestSlowReaderIsClosed(t *testing.T) {
 // every event after that.
 func TestSlowReaderResyncs(t *testing.T) {
 	t.Parallel()
-	h := build(t, &script{}, nil)
+	h := build(t, &script{}, patient)
 	c := h.dialWith(phxtest.Options{Token: "slow", ReadBuffer: 256 << 10, Params: params("resync", "1")})
 	room, other := c.Join("r", nil), c.Join("q", nil)
 	c.Pause()
@@ -101,7 +107,7 @@ func TestPushesAreNeverDropped(t *testing.T) {
 		members <- m
 		return nil, nil
 	}}
-	h := build(t, s, nil)
+	h := build(t, s, patient)
 	c := h.dialWith(phxtest.Options{Token: "slow", ReadBuffer: 256 << 10, Params: params("resync", "1")})
 	room := c.Join("r", nil)
 	m := await(t, members, "member")
@@ -146,7 +152,10 @@ func TestStalledReaderIsCutOff(t *testing.T) {
 // message, and the newest frame of a key arrives.
 func TestDroppableGoFirst(t *testing.T) {
 	t.Parallel()
-	h := build(t, &script{}, func(c *socket.Config) { c.Limits.QueueBytes = 16 << 20 })
+	h := build(t, &script{}, func(c *socket.Config) {
+		patient(c)
+		c.Limits.QueueBytes = 16 << 20
+	})
 	c := h.dialWith(phxtest.Options{Token: "slow", ReadBuffer: 256 << 10})
 	room := c.Join("r", nil)
 	c.Pause()
@@ -175,11 +184,11 @@ func TestDroppableGoFirst(t *testing.T) {
 // not read.
 func TestPingFloodIsBounded(t *testing.T) {
 	t.Parallel()
-	h := build(t, &script{}, nil)
+	h := build(t, &script{}, patient)
 	raw := h.dialRaw("slow", 256<<10)
 	payload := []byte(strings.Repeat("p", 125))
 	pings := bytes.Repeat(maskedFrame(0x9, payload), 1000)
-	for range 100 { // 13 MB of pongs
+	for range 60 { // 8 MB of pongs
 		raw.send(pings)
 	}
 	raw.send(maskedFrame(0x1, []byte(`[null,"1","phoenix","heartbeat",{}]`)))
@@ -194,7 +203,7 @@ func TestPingFloodIsBounded(t *testing.T) {
 		}
 		pongs++
 	}
-	if pongs == 0 || pongs == 100_000 {
+	if pongs == 0 || pongs == 60_000 {
 		t.Fatalf("%d pongs", pongs)
 	}
 }
