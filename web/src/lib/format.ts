@@ -3,11 +3,17 @@ import { getLocale, t, tn } from "#/i18n";
 
 const cache = new Map<string, Intl.DateTimeFormat>();
 
+/** The reader's own variant of the language (en-GB writes 14:30, en-US 2:30 PM), when the browser knows one. */
+function region(): string {
+  const base = getLocale().split("-")[0] ?? "en";
+  return navigator.languages?.find((l) => l.toLowerCase().split("-")[0] === base) ?? getLocale();
+}
+
 function formatter(name: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const key = `${getLocale()}:${name}`;
   let f = cache.get(key);
   if (!f) {
-    f = new Intl.DateTimeFormat(getLocale(), options);
+    f = new Intl.DateTimeFormat(region(), options);
     cache.set(key, f);
   }
   return f;

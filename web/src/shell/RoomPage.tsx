@@ -19,7 +19,7 @@ import { TimelineView } from "#/features/timeline/TimelineView";
 import { useT } from "#/i18n";
 import { counterpart, roomTitle } from "#/lib/rooms";
 import { useSelf } from "#/lib/self";
-import { useConnection, useConversation, usePresence, useRoom, useRoomActions, useRoomActivity, useRoomStreams } from "#/realtime/hooks";
+import { useConnection, useConversation, useConversations, usePresence, useRoom, useRoomActions, useRoomActivity, useRoomStreams } from "#/realtime/hooks";
 import { Resizer } from "./Resizer";
 import { RoomBeginning } from "./RoomBeginning";
 import { RoomStatus } from "./RoomStatus";
@@ -133,6 +133,7 @@ function RoomBody({ roomId, room, title, handle }: ConversationProps) {
   const self = useSelf();
   const navigate = useNavigate();
   const actions = useRoomActions(roomId);
+  const list = useConversations();
   const streams = useRoomStreams(roomId);
   const activity = useRoomActivity(roomId);
   const { state } = useConnection();
@@ -171,9 +172,11 @@ function RoomBody({ roomId, room, title, handle }: ConversationProps) {
     }
   };
 
+  // Where reading stopped is known once the room's entry is: the timeline opens there, and only once.
+  const ready = handle.status === "ready" && (room !== undefined || list.status === "error");
   return (
     <>
-      {handle.status === "ready" ? (
+      {ready ? (
         <TimelineView
           roomId={roomId}
           title={title}
