@@ -42,7 +42,6 @@ type AgentHealth struct {
 type ExecutorHealth struct {
 	view.ExecutorRow
 	Online  bool
-	Turns   int // only in the detail
 	Pending *Command
 }
 

@@ -156,14 +156,24 @@ func (g *Gateway) Wake(agents ...id.Participant) {
 }
 
 // Deliver is the River job of a message: it wakes the agents that still have it
-// in their queue, and marks it as waiting where an agent is not reachable.
+// in their queue, tells bridges of ours that it waits behind their turn, and marks
+// it as waiting where an agent is not reachable.
 func (g *Gateway) Deliver(ctx context.Context, conv id.Conversation, msg id.Message) error {
 	return g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
 		waiting, err := turn.AgentsWaitingFor(ctx, tx, conv, msg)
 		if err != nil || len(waiting) == 0 {
 			return err
 		}
-		tx.AfterCommit(func() { g.Wake(waiting...) })
+		behind, err := turn.RunningBefore(ctx, tx, conv, msg)
+		if err != nil {
+			return err
+		}
+		tx.AfterCommit(func() {
+			g.Wake(waiting...)
+			for _, b := range behind {
+				g.reg.added(b.ExecutorID, AddedHint{b.QueueID, msg, conv})
+			}
+		})
 		for _, a := range waiting {
 			if !g.reg.online(a) {
 				return g.awaitTx(ctx, tx, conv, msg, a)

@@ -269,6 +269,19 @@ func (r *executorRegistry) command(ex id.Executor, c Command) bool {
 	return true
 }
 
+// added hints down the newest socket; it may be lost.
+func (r *executorRegistry) added(ex id.Executor, h AddedHint) {
+	r.mu.Lock()
+	x := r.executors[ex]
+	if x == nil || len(x.sockets) == 0 {
+		r.mu.Unlock()
+		return
+	}
+	s := x.sockets[len(x.sockets)-1]
+	r.mu.Unlock()
+	_ = s.Added(h) // a socket that is gone needs no hint
+}
+
 // takeCommands hands out what waits for a heartbeat.
 func (r *executorRegistry) takeCommands(ex id.Executor) []Command {
 	r.mu.Lock()

@@ -43,6 +43,27 @@ func AgentsWaitingFor(ctx context.Context, q pg.Querier, conv id.Conversation, m
 	return agentIDs(ctx, q, queryWaitingFor, conv, msg)
 }
 
+// Behind is a message that waits behind the turn that an executor runs in the
+// same room.
+type Behind struct {
+	AgentID    id.Participant
+	QueueID    id.QueueItem
+	ExecutorID id.Executor
+}
+
+// RunningBefore lists the running turns behind which the message waits.
+func RunningBefore(ctx context.Context, q pg.Querier, conv id.Conversation, msg id.Message) ([]Behind, error) {
+	rows, err := q.Query(ctx, queryBehind, conv, msg)
+	if err != nil {
+		return nil, fmt.Errorf("list running turns: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Behind])
+	if err != nil {
+		return nil, fmt.Errorf("list running turns: %w", err)
+	}
+	return out, nil
+}
+
 // RoomsInWork are the rooms in which the agent is known to work, at most 200.
 func RoomsInWork(ctx context.Context, q pg.Querier, agent id.Participant) ([]id.Conversation, error) {
 	rows, err := q.Query(ctx, queryRoomsInWork, agent)

@@ -134,3 +134,8 @@ WHERE agent_id = $1 AND lease_until IS NOT NULL AND seen_at IS NOT NULL LIMIT 20
 
 const queryHeads = `SELECT DISTINCT ON (conversation_id) ` + queryClaimColumns + ` FROM queued_messages
 WHERE agent_id = $1 AND executor_id = $2 AND lease_until IS NOT NULL ORDER BY conversation_id, seq DESC LIMIT 1000`
+
+// queryBehind finds where a waiting message stands behind a running turn.
+const queryBehind = `SELECT DISTINCT w.agent_id, w.id AS queue_id, h.executor_id FROM queued_messages w
+JOIN queued_messages h ON h.conversation_id = w.conversation_id AND h.agent_id = w.agent_id AND h.lease_until IS NOT NULL AND h.executor_id IS NOT NULL
+WHERE w.conversation_id = $1 AND w.message_id = $2 AND w.lease_until IS NULL`

@@ -1,0 +1,193 @@
+package present
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agntchat/agntchat/internal/directive"
+	"github.com/agntchat/agntchat/internal/executor"
+	"github.com/agntchat/agntchat/internal/flow"
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/tool"
+	"github.com/agntchat/agntchat/internal/view"
+	"github.com/agntchat/agntchat/internal/wire"
+)
+
+// MaxDelivery is the size in bytes under which a gateway_message is kept: a bridge
+// closes its socket at 1 MiB (bridge contract 2.1).
+const MaxDelivery = 900 << 10
+
+// Executor answers a registration.
+func Executor(e executor.Executor, leaseSeconds int) wire.Executor {
+	return wire.Executor{
+		ID: e.ID.String(), AgentID: e.AgentID.String(), ExecutorKey: e.Key, DisplayName: e.DisplayName, Status: e.Status,
+		MaxConcurrent: e.MaxConcurrent, InstanceID: e.InstanceID, LeaseSeconds: leaseSeconds,
+	}
+}
+
+// Command is a control directive (bridge contract 2.11).
+func Command(c flow.Command) wire.Command {
+	out := wire.Command{Type: c.Type, Reason: c.Reason}
+	if !c.ConversationID.IsZero() {
+		out.ConversationID = new(c.ConversationID.String())
+	}
+	return out
+}
+
+// HeartbeatAnswer is the answer of a heartbeat.
+func HeartbeatAnswer(a flow.BeatAnswer) wire.HeartbeatAnswer {
+	out := wire.HeartbeatAnswer{Status: "ok", Commands: []wire.Command{}, Lost: a.Lost}
+	for _, c := range a.Commands {
+		out.Commands = append(out.Commands, Command(c))
+	}
+	return out
+}
+
+// GatewayMessage is one claimed turn (bridge contract 2.7; docs/protocol.md 2).
+func GatewayMessage(d flow.Delivery) wire.GatewayMessage {
+	m := d.Message
+	out := wire.GatewayMessage{
+		ID: d.Claim.QueueID.String(), MessageID: m.ID.String(), ConversationID: m.ConversationID.String(), Content: m.Content,
+		ContentType: m.ContentType, MessageType: m.MessageType, ContentStructured: orNull(m.ContentStructured),
+		SenderName: new(senderName(m)), SenderType: new(m.SenderKind), Metadata: object(m.Metadata),
+		ConversationType: d.Room.Type, ConversationTitle: d.Room.Title, ConversationMembers: make([]wire.GatewayMember, len(d.Room.Members)),
+		ConversationMemory: orNull(nil), ContextBrief: orNull(nil), TurnContext: orNull(nil), MessageTriage: orNull(nil), TurnOverride: orNull(nil),
+		Directives: Directives(d.Directives), RecentMessages: Messages(d.Recent),
+	}
+	if m.ContentType != "text" || m.MessageType != nil { // what a person wrote is read as it is
+		out.ReadableText = ReadableText(m)
+	}
+	if !m.SenderID.IsZero() {
+		out.SenderID = new(m.SenderID.String())
+	}
+	if !d.LatestSeen.IsZero() {
+		out.LatestSeenMessageID = new(d.LatestSeen.String())
+	}
+	for n, s := range d.Room.Members {
+		out.ConversationMembers[n] = wire.GatewayMember{ParticipantID: s.ParticipantID.String(), DisplayName: s.DisplayName, Type: s.Kind}
+	}
+	if d.Ours {
+		out.Generation, out.LeaseSeconds = d.Claim.Generation, int(d.Lease/time.Second)
+		out.Merged = merged(d.Merged)
+	}
+	return out
+}
+
+func merged(items []flow.MergedItem) []wire.MergedMessage {
+	out := make([]wire.MergedMessage, len(items))
+	for n, i := range items {
+		m := i.Message
+		out[n] = wire.MergedMessage{
+			ID: i.QueueID.String(), MessageID: m.ID.String(), Content: m.Content, SenderName: senderName(m), SenderType: m.SenderKind, InsertedAt: wire.At(m.InsertedAt),
+		}
+		if !m.SenderID.IsZero() {
+			out[n].SenderID = new(m.SenderID.String())
+		}
+	}
+	return out
+}
+
+// Directives is what an agent is told (bridge contract 4.6).
+func Directives(d directive.Directives) wire.Directives {
+	return wire.Directives{
+		PromptDirectives: d.Prompt, VolatileContext: d.Volatile, HumanExpectsReply: d.HumanExpectsReply, TaskCreationAllowed: false,
+		IsOrchestrator: d.Orchestrator, AgentType: d.AgentType, FamilyAgents: []wire.GatewayMember{}, StableHash: d.Hash,
+		BehavioralConfig: wire.BehavioralConfig{
+			ErrorMessages: d.ErrorMessages, DMRedirectTemplate: d.DMRedirect, TaskSuffix: d.TaskSuffix, DangerouslySkipPermissions: d.SkipPermissions,
+		},
+	}
+}
+
+var errTooLarge = errors.New("present: a delivery does not fit into a frame")
+
+// FitDelivery encodes a gateway_message in at most most bytes: the oldest of the
+// recent messages go first, then the text of merged ones is cut, then that of the
+// trigger itself, which says so. It fails when the directives alone are too large.
+func FitDelivery(m wire.GatewayMessage, most int) (json.RawMessage, error) {
+	raw, err := json.Marshal(m)
+	if err != nil || len(raw) <= most {
+		return raw, wrapDelivery(err)
+	}
+	for over := len(raw) - most; over > 0 && len(m.RecentMessages) > 0; m.RecentMessages = m.RecentMessages[1:] {
+		one, err := json.Marshal(m.RecentMessages[0])
+		if err != nil {
+			return nil, wrapDelivery(err)
+		}
+		over -= len(one) + 1
+	}
+	const short = 2000
+	for limit := short; ; limit /= 4 {
+		if raw, err = json.Marshal(m); err != nil || len(raw) <= most {
+			return raw, wrapDelivery(err)
+		}
+		if limit < 100 {
+			break
+		}
+		m.Merged = append([]wire.MergedMessage(nil), m.Merged...)
+		for n := range m.Merged {
+			m.Merged[n].Content = cut(m.Merged[n].Content, limit)
+		}
+	}
+	m.ContentStructured, m.Metadata = orNull(nil), object(nil)
+	for limit := len(m.Content); limit > 1000; limit /= 2 {
+		if raw, err = json.Marshal(m); err != nil || len(raw) <= most {
+			return raw, wrapDelivery(err)
+		}
+		m.Content = cut(m.Content, limit/2) + "\n[cut: the message is too long to deliver whole; read it with get_messages]"
+	}
+	if raw, err = json.Marshal(m); err == nil && len(raw) > most {
+		err = errTooLarge
+	}
+	return raw, wrapDelivery(err)
+}
+
+func wrapDelivery(err error) error {
+	if err != nil {
+		return fmt.Errorf("encode delivery: %w", err)
+	}
+	return nil
+}
+
+// Tools is the catalogue in an agent's own /api/me (bridge contract 4.5).
+func Tools(all []tool.Definition) []wire.Tool {
+	out := make([]wire.Tool, len(all))
+	for n, d := range all {
+		out[n] = wire.Tool{Name: d.Name, Description: d.Description, InputSchema: d.InputSchema, ExecutorMethod: d.ExecutorMethod, Category: d.Category, AlwaysLoad: d.AlwaysLoad}
+	}
+	return out
+}
+
+// ToolResult is the answer of /api/mcp/call: a refusal has an error and no text
+// (bridge contract 5.5).
+func ToolResult(r flow.ToolResult) wire.MCPResult {
+	if r.Refused != nil {
+		return wire.MCPResult{Content: []wire.MCPContent{}, Error: new(r.Refused.Message), Code: r.Refused.Code}
+	}
+	return wire.MCPResult{OK: true, Content: []wire.MCPContent{{Type: "text", Text: r.Text}}}
+}
+
+// Receipt is what became of a message with one agent.
+func Receipt(r view.Receipt) wire.Receipt {
+	return wire.Receipt{
+		MessageID: r.MessageID.String(), AgentID: r.AgentID.String(), AgentName: r.AgentName, State: r.State, ErrorCode: r.ErrorCode,
+		AnswerID: idOrNil(r.AnswerID), MergedInto: idOrNil(r.MergedInto), At: wire.At(r.At),
+	}
+}
+
+// Receipts lists them.
+func Receipts(rs []view.Receipt) wire.Receipts {
+	out := wire.Receipts{Receipts: make([]wire.Receipt, len(rs))}
+	for n, r := range rs {
+		out.Receipts[n] = Receipt(r)
+	}
+	return out
+}
+
+func idOrNil(m id.Message) *string {
+	if m.IsZero() {
+		return nil
+	}
+	return new(m.String())
+}

@@ -1,0 +1,25 @@
+// Package worker holds the River workers, one per job kind. A worker decodes its
+// arguments and calls one use case; it owns no rule and no table.
+package worker
+
+import (
+	"context"
+
+	"github.com/riverqueue/river"
+
+	"github.com/agntchat/agntchat/internal/flow"
+	"github.com/agntchat/agntchat/internal/turn"
+)
+
+// DeliverMessage works turn.DeliverArgs: the agents of a message hear of it, also
+// when the server died between the commit and the nudge (row P2). Doing it twice
+// changes nothing.
+type DeliverMessage struct {
+	river.WorkerDefaults[turn.DeliverArgs]
+	Gateway *flow.Gateway
+}
+
+// Work implements river.Worker.
+func (w *DeliverMessage) Work(ctx context.Context, job *river.Job[turn.DeliverArgs]) error {
+	return w.Gateway.Deliver(ctx, job.Args.ConversationID, job.Args.MessageID)
+}
