@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -30,9 +27,26 @@ type BridgeOptions struct {
 	Reconnect   time.Duration // wait after a clean drop and unit of the back-off, 5 s
 	TurnTimeout time.Duration // outer time-out of a turn, 300 s
 
-	Model  func(ctx context.Context, turn *Turn) Reply
+	Model func(ctx context.Context, turn *Turn) Reply
+
+	// Step is called in the turn's goroutine as the turn passes a point of its
+	// life. Calling Kill there ends the process at that very point.
+	Step func(b *Bridge, at Step, messageID string)
+
 	Ledger *Ledger // shared ledger; nil = an own one, reported when t ends
 }
+
+// Step is a point in the life of a message turn.
+type Step string
+
+// The points at which a process can be killed, in order.
+const (
+	StepPushed    Step = "pushed"    // received, nothing said to the server
+	StepStarted   Step = "started"   // stream started
+	StepAnswering Step = "answering" // the model is done, the reply not posted
+	StepAnswered  Step = "answered"  // the reply is posted, not acknowledged
+	StepAcked     Step = "acked"
+)
 
 func (o BridgeOptions) filled() BridgeOptions {
 	def := func(d *time.Duration, v time.Duration) {
@@ -265,9 +279,20 @@ func (b *Bridge) warmup(ctx context.Context) {
 func (b *Bridge) register(ctx context.Context, slots int) error {
 	body := map[string]any{
 		"executor_key": b.opt.ExecutorKey, "display_name": b.me["displayName"], "capabilities": b.me["capabilities"],
-		"connection_type": "long_poll", "max_concurrent": slots, "backend_health": b.health(),
-		"instance_id": b.instance, "resumable_task_ids": []string{},
+		"connection_type": "long_poll", "max_concurrent": slots,
 		"metadata": map[string]any{"device_name": b.opt.Device, "bridge_version": b.opt.Version},
+	}
+	for since, add := range map[string]struct {
+		key   string
+		value any
+	}{
+		"2.7.0":   {"backend_health", b.health()},
+		"2.9.8":   {"instance_id", b.instance},
+		"2.11.12": {"resumable_task_ids", []string{}},
+	} {
+		if versionAtMost(since, b.opt.Version) {
+			body[add.key] = add.value
+		}
 	}
 	a, err := b.callREST(ctx, call{method: "POST", path: "/api/gateway/executors", body: body})
 	if err != nil {
@@ -290,93 +315,3 @@ func (b *Bridge) ExecutorID() string { return b.executorID }
 
 // Slots is the concurrency in force after Start.
 func (b *Bridge) Slots() int { return cap(b.slots) }
-
-func (b *Bridge) heartbeats() {
-	for wait(b.run, b.opt.Heartbeat) == nil {
-		b.beatOnce()
-	}
-}
-
-func (b *Bridge) beatOnce() {
-	var activity string
-	b.read(func() { activity = b.activity })
-	a, err := b.callREST(b.run, call{method: "POST", path: "/api/gateway/executors/" + b.executorID + "/heartbeat", body: map[string]any{
-		"metrics":        map[string]any{"pid": os.Getpid(), "uptime_seconds": int(time.Since(b.started).Seconds()), "memory_mb": 64.5, "current_activity": activity},
-		"bridge_version": b.opt.Version, "backend_health": b.health(),
-	}})
-	if err != nil || b.run.Err() != nil {
-		return
-	}
-	if !a.OK() {
-		b.led.Break("bridge", "bridge 2.13", "heartbeat of a registered executor answered %d: ids stay valid for the life of the process", a.Status)
-		return
-	}
-	b.led.check("bridge", "bridge 3.2", "heartbeat", "HeartbeatAnswer", a.JSON)
-	list, _ := a.Map()["commands"].([]any)
-	for _, c := range list {
-		if m, ok := c.(map[string]any); ok {
-			b.command(m)
-		}
-	}
-}
-
-// Stop deregisters, closes the socket and waits for the loops: a graceful end.
-func (b *Bridge) Stop(ctx context.Context) (superseded bool, err error) {
-	a, err := b.callREST(ctx, call{method: "DELETE", path: "/api/gateway/executors/" + b.executorID, query: url.Values{"instance_id": {b.instance}}})
-	b.Kill()
-	if err != nil {
-		return false, err
-	}
-	if !a.OK() {
-		b.led.Break("bridge", "bridge 3.2", "DELETE of the own executor answered %d", a.Status)
-	}
-	superseded, _ = a.Map()["superseded"].(bool)
-	return superseded, nil
-}
-
-// Kill ends everything at once and tells the server nothing.
-func (b *Bridge) Kill() {
-	var sock *phxSocket
-	b.change(func() { b.offline, sock = true, b.sock })
-	b.cancel()
-	if sock != nil {
-		sock.kill()
-	}
-	b.rest.close()
-}
-
-// DropSocket cuts the TCP connection; the loop reconnects by itself.
-func (b *Bridge) DropSocket() {
-	var sock *phxSocket
-	b.read(func() { sock = b.sock })
-	if sock != nil {
-		sock.kill()
-	}
-}
-
-// Violations lists what the server did against the contract so far.
-func (b *Bridge) Violations() []Violation { return b.led.Violations() }
-
-// Turns lists every pushed message and its outcome, in order of completion.
-func (b *Bridge) Turns() []TurnRecord {
-	var out []TurnRecord
-	b.read(func() { out = append(out, b.turns...) })
-	return out
-}
-
-// Commands lists the gateway commands received.
-func (b *Bridge) Commands() []string {
-	var out []string
-	b.read(func() { out = append(out, b.commands...) })
-	return out
-}
-
-// WaitJoined blocks until the n-th join and catch-up are done.
-func (b *Bridge) WaitJoined(ctx context.Context, n int) error {
-	return b.until(ctx, "join "+strconv.Itoa(n)+" of the bridge", func() bool { return len(b.catchups) >= n })
-}
-
-// WaitTurns blocks until cond holds over the finished turns.
-func (b *Bridge) WaitTurns(ctx context.Context, what string, cond func([]TurnRecord) bool) error {
-	return b.until(ctx, what, func() bool { return cond(b.turns) })
-}

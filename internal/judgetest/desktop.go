@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"testing"
@@ -189,6 +190,7 @@ func (d *Desktop) Start(ctx context.Context) error {
 
 // load fetches the lists that start and reconnect share (desktop 3.9, 3.10).
 func (d *Desktop) load(ctx context.Context) error {
+	d.change(func() { d.announced = map[string]map[string]any{} })
 	list, err := d.must(ctx, "desktop 4.4", "GET", "/api/conversations?scope=personal", nil, "ConversationList")
 	if err != nil {
 		return err
@@ -210,6 +212,7 @@ func (d *Desktop) load(ctx context.Context) error {
 				d.led.Break(d.opt.Name, "desktop 5.1", "a task work room is listed")
 			}
 		}
+		maps.Copy(d.rooms, d.announced)
 		d.listed = true
 		d.setUnread(counts.Map()["unreadCounts"])
 		d.agents = map[string]map[string]any{}

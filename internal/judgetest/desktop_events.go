@@ -86,6 +86,7 @@ func (d *Desktop) userEvent(event string, p map[string]any) {
 		}
 		if str(row, "type") != "task" {
 			d.rooms[str(row, "id")] = row
+			d.announced[str(row, "id")] = row
 			delete(d.gone, str(row, "id"))
 		}
 	case "conversation_deleted", "removed_from_conversation":
@@ -155,6 +156,7 @@ func (d *Desktop) remeta(conv string, p map[string]any) {
 
 func (d *Desktop) dropRoom(conv string) {
 	delete(d.rooms, conv)
+	delete(d.announced, conv)
 	delete(d.timeline, conv)
 	d.clearUnread(conv)
 	d.gone[conv] = true

@@ -10,6 +10,7 @@ import (
 type store struct {
 	me        map[string]any
 	rooms     map[string]map[string]any // conversation list
+	announced map[string]map[string]any // new_conversation since the last load began
 	listed    bool                      // the list was loaded once
 	gone      map[string]bool           // deleted or left rooms
 	agents    map[string]map[string]any
@@ -36,7 +37,7 @@ type store struct {
 
 func newStore() store {
 	return store{
-		rooms: map[string]map[string]any{}, gone: map[string]bool{}, agents: map[string]map[string]any{},
+		rooms: map[string]map[string]any{}, announced: map[string]map[string]any{}, gone: map[string]bool{}, agents: map[string]map[string]any{},
 		timeline: map[string][]map[string]any{}, recents: map[string]int{}, placeholders: map[string]string{},
 		byNonce: map[string]map[string]any{}, marking: map[string]bool{}, unread: map[string]int{}, counted: map[string]map[string]bool{},
 		presence: map[string]string{}, online: map[string]bool{}, activity: map[string]string{},

@@ -48,8 +48,14 @@ func (f *fake) postMessage(r *http.Request, who string, in obj) (int, any) {
 	if f.fault == "double_reply" {
 		f.store(id, who, str(in, "content"), in["metadata"], in["messageType"])
 	}
+	for stream, p := range f.streams[id] {
+		if p["senderId"] == who {
+			delete(f.streams[id], stream)
+		}
+	}
 	if item != nil {
 		item.answered = true
+		f.remeta(item.msg, "awaiting_agent", nil)
 	}
 	return 201, m
 }
@@ -87,10 +93,31 @@ func (f *fake) store(id, who, content string, metadata, kind any) obj {
 		f.toUser(member, "conversation_updated", obj{"conversationId": id, "lastMessage": m})
 		if f.agents[member] != nil && p["type"] == "human" {
 			f.queue = append(f.queue, &fakeItem{id: uuid.NewString(), agent: member, msg: m})
+			if f.agentRow(member)["online"] == false {
+				f.remeta(m, "awaiting_agent", obj{"agent_id": member})
+			}
 		}
 	}
 	f.dispatch()
 	return m
+}
+
+// remeta sets or clears one metadata key and tells the room the whole map.
+func (f *fake) remeta(m obj, key string, value any) {
+	meta := obj{}
+	if old, ok := m["metadata"].(obj); ok {
+		for k, v := range old {
+			meta[k] = v
+		}
+	}
+	if meta[key] == nil && value == nil {
+		return
+	}
+	if meta[key] = value; value == nil {
+		delete(meta, key)
+	}
+	m["metadata"] = meta
+	f.broadcast("conversation:"+str(m, "conversationId"), "message_metadata_changed", obj{"messageId": m["id"], "metadata": meta})
 }
 
 // dispatch claims for every executor socket with a free slot; one turn per
@@ -154,21 +181,30 @@ func (f *fake) stream(r *http.Request, who string, in obj) (int, any) {
 		}
 	}
 	if f.streams[id] == nil {
-		f.streams[id] = map[string]string{}
+		f.streams[id] = map[string]obj{}
 	}
-	f.streams[id][str(in, "stream_id")] = who
+	f.streams[id][str(in, "stream_id")] = p
+	if in["status"] == "complete" || in["status"] == "cancelled" {
+		delete(f.streams[id], str(in, "stream_id"))
+	}
 	f.broadcast("conversation:"+id, "message_streaming", p)
 	return 204, nil
 }
 
 func (f *fake) stopAgents(r *http.Request, _ string, _ obj) (int, any) {
 	id := r.PathValue("id")
-	for stream, who := range f.streams[id] {
+	for stream, p := range f.streams[id] {
+		who := str(p, "senderId")
 		f.broadcast("conversation:"+id, "message_streaming", obj{"streamId": stream, "senderId": who, "status": "cancelled"})
 		for c := range f.conns {
 			if c.who == who && c.executor != "" {
 				c.send("user:"+who, "gateway_command", obj{"type": "stop_generation", "conversation_id": id})
 			}
+		}
+	}
+	for _, it := range f.queue {
+		if it.msg["conversationId"] == id && it.executor != "" {
+			f.remeta(it.msg, "not_answered", obj{"reason": "stopped", "agents": []string{it.agent}})
 		}
 	}
 	return 200, obj{"stopped": len(f.streams[id])}
@@ -199,8 +235,11 @@ func (f *fake) register(_ *http.Request, who string, in obj) (int, any) {
 }
 
 func (f *fake) giveBack(executor string) {
+	if f.fault != "answer_again" {
+		f.queue = slices.DeleteFunc(f.queue, func(it *fakeItem) bool { return it.executor == executor && it.answered })
+	}
 	for _, it := range f.queue {
-		if it.executor == executor && !it.answered {
+		if it.executor == executor && f.fault != "claims_lost" {
 			it.executor = ""
 		}
 	}
@@ -208,7 +247,7 @@ func (f *fake) giveBack(executor string) {
 
 func (f *fake) deregister(r *http.Request, who string, _ obj) (int, any) {
 	e := f.exec[r.PathValue("id")]
-	if e["instance"] != r.URL.Query().Get("instance_id") {
+	if have := r.URL.Query().Get("instance_id"); have != "" && e["instance"] != have {
 		return 200, obj{"superseded": true}
 	}
 	f.giveBack(r.PathValue("id"))

@@ -135,6 +135,9 @@ func (f *fake) incoming(c *fakeConn, p [5]any) {
 		reply("ok", obj{})
 		room := f.rooms[id]
 		c.send(topic, "recent_messages", obj{"messages": append([]obj{}, room.messages[max(0, len(room.messages)-30):]...)})
+		for _, p := range f.streams[id] {
+			c.send(topic, "message_streaming", p)
+		}
 	case event == "phx_join":
 		reply("error", obj{"reason": "unauthorized"})
 	case event == "phx_leave":
@@ -149,7 +152,9 @@ func (f *fake) incoming(c *fakeConn, p [5]any) {
 		f.store(id, c.who, str(in, "content"), in["metadata"], nil)
 		reply("ok", obj{})
 	case event == "mark_conversation_read":
-		f.markRead(id, c.who)
+		if f.fault != "no_read_event" {
+			f.markRead(id, c.who)
+		}
 		reply("ok", obj{})
 	case event == "delete_message":
 		f.deleteMessage(id, c.who, str(in, "message_id"), reply)

@@ -31,7 +31,7 @@ type fake struct {
 	queue    []*fakeItem
 	conns    map[*fakeConn]bool
 	last     time.Time
-	streams  map[string]map[string]string // room → stream → sender
+	streams  map[string]map[string]obj // room → stream → last frame
 	refusals map[string]bool
 }
 
@@ -52,7 +52,7 @@ func newFake(t *testing.T, fault string) Target {
 	f := &fake{
 		fault: fault, tokens: map[string]string{}, people: map[string]obj{}, passwd: map[string]string{}, agents: map[string]obj{},
 		keys: map[string]string{}, rooms: map[string]*fakeRoom{}, exec: map[string]obj{}, conns: map[*fakeConn]bool{},
-		streams: map[string]map[string]string{}, refusals: map[string]bool{},
+		streams: map[string]map[string]obj{}, refusals: map[string]bool{},
 	}
 	mux := http.NewServeMux()
 	for pattern, h := range map[string]func(r *http.Request, who string, in obj) (int, any){

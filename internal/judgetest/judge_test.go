@@ -3,6 +3,8 @@ package judgetest
 import (
 	"context"
 	"io/fs"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +41,47 @@ func TestFaultsAreFound(t *testing.T) {
 			t.Errorf("no violation of %s among %v", section, led.Violations())
 		})
 	}
+}
+
+// Faults that no single frame shows make a suite fail. The suite runs in a child
+// process, because a failing *testing.T cannot be inspected from inside.
+func TestSuitesFailOnFaults(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ fault, part, want string }{
+		{"double_reply", "Live/Turn_2.11.24", "answered 2 times"},
+		{"never_stale", "Live/Stale_dropped", "decision 18"},
+		{"no_nonce_echo", "Day/Rooms", "client_nonce"},
+		{"answer_again", "Live/Killed_when_answered", "answered 2 times"},
+		{"claims_lost", "Live/Killed_when_started", "answer with"},
+		{"no_read_event", "Day/Echo_and_unread", "badge of the other device"},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFaultySuites$/"+c.part+"$", "-test.timeout=100s")
+			cmd.Env = append(os.Environ(), faultVar+"="+c.fault)
+			out, err := cmd.CombinedOutput()
+			if err == nil {
+				t.Fatal("the suites passed")
+			}
+			if !strings.Contains(string(out), c.want) {
+				t.Errorf("the failure does not name %s:\n%s", c.want, clip(string(out), 3000))
+			}
+		})
+	}
+}
+
+const faultVar = "JUDGETEST_FAULT"
+
+// TestFaultySuites does nothing unless TestSuitesFailOnFaults starts it.
+func TestFaultySuites(t *testing.T) {
+	fault := os.Getenv(faultVar)
+	if fault == "" {
+		return
+	}
+	g := newFake(t, fault)
+	g.Patience = 3 * time.Second
+	RunStockBridgeTurn(t, g)
+	RunDesktopDay(t, g)
 }
 
 // playFault lets a desktop and a bridge talk and ignores every failure; only

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 )
@@ -24,6 +23,9 @@ func RunStockBridgeTurn(t *testing.T, g Target) {
 		t.Run("Failure_is_visible", func(t *testing.T) { bridgeFailure(t, g) })
 		t.Run("Stop", func(t *testing.T) { bridgeStop(t, g) })
 		t.Run("Catchup_and_kill", func(t *testing.T) { bridgeKill(t, g) })
+		for _, at := range []Step{StepPushed, StepStarted, StepAnswering, StepAnswered, StepAcked} {
+			t.Run("Killed_when_"+string(at), func(t *testing.T) { bridgeKilledAt(t, g, at) })
+		}
 		t.Run("Takeover", func(t *testing.T) { bridgeTakeover(t, g) })
 		t.Run("Socket_drop", func(t *testing.T) { bridgeDrop(t, g) })
 		t.Run("Silent_end_turn", func(t *testing.T) { bridgeEndTurn(t, g) })
@@ -229,113 +231,6 @@ func bridgeStop(t *testing.T, g Target) {
 		if strings.Contains(str(m, "content"), "too late") {
 			t.Error("[bridge 2.11] a stopped turn was answered")
 		}
-	}
-}
-
-// bridgeKill: what was sent while no bridge lived is delivered by catch-up; a
-// process killed in mid-turn loses nothing and answers nothing twice.
-func bridgeKill(t *testing.T, g Target) {
-	t.Parallel()
-	s := newStage(t, g, "Phoenix")
-	conv := s.room("direct", "")
-	s.open(s.d, conv)
-	early := s.say(s.d, conv, "sent before any bridge")
-	started := make(chan string, 8)
-	hang := s.bridge(BridgeOptions{ExecutorKey: "phoenix", Model: func(ctx context.Context, turn *Turn) Reply {
-		started <- turn.MessageID
-		turn.Write(ctx, "half a thought")
-		<-ctx.Done()
-		return Reply{Err: ctx.Err()}
-	}})
-	s.step("catch-up delivers", func(ctx context.Context) error { return waitFor(ctx, started, early) })
-	hang.Kill()
-	fresh := s.bridge(BridgeOptions{ExecutorKey: "phoenix", Model: func(_ context.Context, turn *Turn) Reply {
-		return Reply{Text: "after the crash #" + turn.MessageID}
-	}})
-	if fresh.ExecutorID() != hang.ExecutorID() {
-		t.Error("[bridge 3.2] the same agent and key got another executor id")
-	}
-	s.answered(s.d, conv, "#"+early)
-	s.turns(fresh, "redelivered turn acked", 1, func(r TurnRecord) bool { return r.MessageID == early && acked(r) })
-	s.once(s.d, conv, "#"+early)
-}
-
-// bridgeRestart: the executor id stays valid over a restart of the server, the
-// bridge registers no second time, a message stored before is answered after.
-func bridgeRestart(t *testing.T, g Target) {
-	s := newStage(t, g, "Stayer")
-	conv := s.room("direct", "")
-	s.open(s.d, conv)
-	b := s.bridge(BridgeOptions{Heartbeat: 2 * time.Second, Model: func(_ context.Context, turn *Turn) Reply {
-		return Reply{Text: "still here #" + turn.MessageID}
-	}})
-	before := s.say(s.d, conv, "before the restart")
-	s.answered(s.d, conv, "#"+before)
-	s.turns(b, "turn acked", 1, func(r TurnRecord) bool { return r.MessageID == before && acked(r) })
-	rctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer stop()
-	if err := g.Restart(rctx); err != nil {
-		t.Fatalf("restart the server: %v", err)
-	}
-	s.step("bridge comes back by itself", func(ctx context.Context) error { return b.WaitJoined(ctx, 2) })
-	s.step("desktop comes back by itself", func(ctx context.Context) error { return s.d.WaitResynced(ctx, 1) })
-	later := s.say(s.d, conv, "after the restart")
-	s.answered(s.d, conv, "#"+later)
-	s.once(s.d, conv, "#"+later)
-	s.once(s.d, conv, "#"+before)
-}
-
-// bridgeTakeover: a second process of the same key replaces the first, whose
-// DELETE then reads superseded (decision 16).
-func bridgeTakeover(t *testing.T, g Target) {
-	t.Parallel()
-	s := newStage(t, g, "Twin")
-	conv := s.room("direct", "")
-	s.open(s.d, conv)
-	model := func(name string) func(context.Context, *Turn) Reply {
-		return func(_ context.Context, turn *Turn) Reply { return Reply{Text: name + " #" + turn.MessageID} }
-	}
-	old := s.bridge(BridgeOptions{ExecutorKey: "twin", Model: model("old")})
-	fresh := s.bridge(BridgeOptions{ExecutorKey: "twin", Model: model("new")})
-	s.step("older process is told to shut down", func(ctx context.Context) error { return old.WaitStopped(ctx) })
-	if !strings.Contains(strings.Join(old.Commands(), " "), "shutdown") {
-		t.Error("[decision 16] the older process got no gateway_command shutdown")
-	}
-	id := s.say(s.d, conv, "who answers?")
-	s.answered(s.d, conv, "new #"+id)
-	s.once(s.d, conv, "#"+id)
-	s.turns(fresh, "turn of the new process", 1, func(r TurnRecord) bool { return r.MessageID == id && acked(r) })
-}
-
-// bridgeDrop: the socket goes while a turn runs; the turn ends over REST and is
-// not run again after the rejoin.
-func bridgeDrop(t *testing.T, g Target) {
-	t.Parallel()
-	s := newStage(t, g, "Dropper")
-	conv := s.room("direct", "")
-	running, goOn := make(chan string, 8), make(chan struct{})
-	runs := make(chan struct{}, 8)
-	b := s.bridge(BridgeOptions{Model: func(ctx context.Context, turn *Turn) Reply {
-		runs <- struct{}{}
-		turn.Write(ctx, "…")
-		running <- turn.MessageID
-		select {
-		case <-goOn:
-		case <-ctx.Done():
-		}
-		return Reply{Text: "survived #" + turn.MessageID}
-	}})
-	s.open(s.d, conv)
-	id := s.say(s.d, conv, "mind the gap")
-	s.step("turn runs", func(ctx context.Context) error { return waitFor(ctx, running, id) })
-	b.DropSocket()
-	s.step("rejoin", func(ctx context.Context) error { return b.WaitJoined(ctx, 2) })
-	close(goOn)
-	s.answered(s.d, conv, "survived #"+id)
-	s.turns(b, "turn ends", 1, func(r TurnRecord) bool { return r.MessageID == id && acked(r) })
-	s.once(s.d, conv, "#"+id)
-	if len(runs) != 1 {
-		t.Errorf("[bridge 2.6] the turn ran %d times", len(runs))
 	}
 }
 

@@ -13,12 +13,17 @@ import (
 // and an agent that answers; unread, read, delete, paging, rename, reconnect,
 // refused joins, and a second person where the server lets people share a room.
 func RunDesktopDay(t *testing.T, g Target) {
-	t.Run("Echo_and_unread", func(t *testing.T) { dayUnread(t, g) })
-	t.Run("Rooms", func(t *testing.T) { dayRooms(t, g) })
-	t.Run("Delete_and_paging", func(t *testing.T) { dayPaging(t, g) })
-	t.Run("Reconnect", func(t *testing.T) { dayReconnect(t, g) })
-	t.Run("Stranger", func(t *testing.T) { dayStranger(t, g) })
-	t.Run("Two_people", func(t *testing.T) { dayTwoPeople(t, g) })
+	// One group, so that this returns only when its parallel parts are done.
+	t.Run("Day", func(t *testing.T) {
+		t.Run("Echo_and_unread", func(t *testing.T) { dayUnread(t, g) })
+		t.Run("Rooms", func(t *testing.T) { dayRooms(t, g) })
+		t.Run("Delete_and_paging", func(t *testing.T) { dayPaging(t, g) })
+		t.Run("Reconnect", func(t *testing.T) { dayReconnect(t, g) })
+		t.Run("Stranger", func(t *testing.T) { dayStranger(t, g) })
+		t.Run("Two_people", func(t *testing.T) { dayTwoPeople(t, g) })
+		t.Run("Late_joiner", func(t *testing.T) { dayLateJoiner(t, g) })
+		t.Run("Waiting_and_not_answered", func(t *testing.T) { dayWaiting(t, g) })
+	})
 }
 
 // dayUnread: desktop 3.3, 3.8, 9.1, 9.3, 9.7.
