@@ -45,7 +45,7 @@ CREATE TABLE queued_messages (
     -- The agent said explicitly that it will not answer (end_turn), and why.
     passed_reason   text,
     attempt         integer NOT NULL DEFAULT 0,
-    UNIQUE (agent_id, message_id)
+    UNIQUE (message_id, agent_id)
 ) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 COMMENT ON TABLE queued_messages IS 'owner: turn';
 ALTER TABLE queued_messages ENABLE ROW LEVEL SECURITY;

@@ -39,8 +39,8 @@ func (g *Gateway) Presence(agent id.Participant) AgentPresence {
 	return p
 }
 
-// AgentOnline reports that one of the agent's executors is reachable.
-func (g *Gateway) AgentOnline(agent id.Participant) bool { return g.reg.online(agent) }
+// Online reports that one of the agent's executors is reachable.
+func (g *Gateway) Online(agent id.Participant) bool { return g.reg.online(agent) }
 
 func (r *executorRegistry) deviceLocked(agent id.Participant) *string {
 	var newest *reachable

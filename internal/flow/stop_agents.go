@@ -139,3 +139,18 @@ func (g *Gateway) ForgetTx(ctx context.Context, tx *pg.Tx, conv id.Conversation,
 	}
 	return nil
 }
+
+// WithdrawTx ends the waiting of a message that was deleted. The room is locked. A
+// turn that runs already goes on: it may answer other messages too.
+func (g *Gateway) WithdrawTx(ctx context.Context, tx *pg.Tx, msg id.Message) error {
+	rows, err := turn.WaitingRowsTx(ctx, tx, msg)
+	if err != nil {
+		return err
+	}
+	for _, c := range rows {
+		if _, err := turn.FinishTx(ctx, tx, []turn.Claim{c}, turn.Result{Outcome: turn.Stopped, ErrorCode: "withdrawn"}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -23,6 +23,11 @@ func InRoomTx(ctx context.Context, tx *pg.Tx, conv id.Conversation, agent id.Par
 	return many(ctx, tx, "rows of room", queryHeldInRoom, conv, agent)
 }
 
+// WaitingRowsTx locks the rows in which a message waits, one per agent.
+func WaitingRowsTx(ctx context.Context, tx *pg.Tx, msg id.Message) ([]Claim, error) {
+	return many(ctx, tx, "rows of message", queryWaitingRows, msg)
+}
+
 // OfAgent lists the agent's rows, oldest first, at most limit.
 func OfAgent(ctx context.Context, q pg.Querier, agent id.Participant, limit int) ([]Claim, error) {
 	return many(ctx, q, "rows of agent", queryOfAgent, agent, limit)

@@ -40,6 +40,9 @@ WHERE agent_id = $1 AND executor_id = $2 AND lease_until IS NOT NULL ORDER BY se
 const queryHeldInRoom = `SELECT ` + queryClaimColumns + ` FROM queued_messages
 WHERE conversation_id = $1 AND ($2::uuid IS NULL OR agent_id = $2::uuid) ORDER BY seq FOR UPDATE`
 
+const queryWaitingRows = `SELECT ` + queryClaimColumns + ` FROM queued_messages
+WHERE message_id = $1 AND lease_until IS NULL ORDER BY seq FOR UPDATE`
+
 const queryOfAgent = `SELECT ` + queryClaimColumns + ` FROM queued_messages
 WHERE agent_id = $1 ORDER BY seq LIMIT $2::integer`
 

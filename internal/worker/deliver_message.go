@@ -4,6 +4,7 @@ package worker
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/riverqueue/river"
 
@@ -22,4 +23,9 @@ type DeliverMessage struct {
 // Work implements river.Worker.
 func (w *DeliverMessage) Work(ctx context.Context, job *river.Job[turn.DeliverArgs]) error {
 	return w.Gateway.Deliver(ctx, job.Args.ConversationID, job.Args.MessageID)
+}
+
+// Add adds every worker to the bundle. It must be called before the client starts.
+func Add(workers *river.Workers, gateway *flow.Gateway, _ *slog.Logger) {
+	river.AddWorker(workers, &DeliverMessage{Gateway: gateway})
 }
