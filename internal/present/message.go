@@ -2,6 +2,7 @@ package present
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 
 	"github.com/agntchat/agntchat/internal/speak"
@@ -11,6 +12,9 @@ import (
 
 // maxReadable is the longest readable text of a list entry or a structured row, in bytes.
 const maxReadable = 4000
+
+// bracketed is the unmistakable form of a mention, which previews show without brackets.
+var bracketed = regexp.MustCompile(`@\[([^\]\n]{1,100})\]`)
 
 // Message is a row of a timeline. System lines have no sender and the type
 // "system"; a sender that is gone keeps the name it had.
@@ -57,7 +61,7 @@ func RecentMessages(newestFirst []view.Message) []wire.Message {
 // native notification; a nil category is "not for this person" (desktop 3.8).
 func Updated(m view.Message, category *string) wire.ConversationUpdated {
 	w := Message(m)
-	w.ReadableText = ReadableText(m)
+	w.ReadableText = bracketed.ReplaceAllString(ReadableText(m), "@$1")
 	w.NotificationCategory = category
 	return wire.ConversationUpdated{ConversationID: w.ConversationID, LastMessage: w, NotificationCategory: category}
 }
