@@ -150,7 +150,7 @@ func (f *fake) inUse(executor string) int {
 
 func (f *fake) deliver(c *fakeConn, it *fakeItem) {
 	room := f.rooms[str(it.msg, "conversationId")]
-	recent := slices.Clone(room.messages[max(0, len(room.messages)-20):])
+	recent := fitting(room.messages, 20)
 	if f.fault == "history_newest_first" {
 		slices.Reverse(recent)
 	}
@@ -165,8 +165,19 @@ func (f *fake) deliver(c *fakeConn, it *fakeItem) {
 	c.send("user:"+it.agent, "gateway_message", obj{
 		"id": it.id, "messageId": it.msg["id"], "conversationId": it.msg["conversationId"], "content": it.msg["content"], "contentType": "text",
 		"senderId": it.msg["senderId"], "senderName": it.msg["senderName"], "senderType": it.msg["senderType"], "metadata": obj{},
-		"conversationMembers": members, "directives": directives, "recentMessages": recent, "latestSeenMessageId": it.msg["id"],
+		"conversationMembers": members, "directives": directives, "recentMessages": recent, "latestSeenMessageId": room.messages[len(room.messages)-1]["id"],
 	})
+}
+
+// fitting is the newest of the messages, at most n and half a frame.
+func fitting(list []obj, n int) []obj {
+	size := 0
+	for i, m := range slices.Backward(list) {
+		if size += len(str(m, "content")); len(list)-i > n || size > frameCap/2 {
+			return slices.Clone(list[i+1:])
+		}
+	}
+	return append([]obj{}, list...)
 }
 
 func (f *fake) stream(r *http.Request, who string, in obj) (int, any) {

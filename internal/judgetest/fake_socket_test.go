@@ -134,7 +134,7 @@ func (f *fake) incoming(c *fakeConn, p [5]any) {
 		c.topics[topic] = p[0]
 		reply("ok", obj{})
 		room := f.rooms[id]
-		c.send(topic, "recent_messages", obj{"messages": append([]obj{}, room.messages[max(0, len(room.messages)-30):]...)})
+		c.send(topic, "recent_messages", obj{"messages": fitting(room.messages, 30)})
 		for _, p := range f.streams[id] {
 			c.send(topic, "message_streaming", p)
 		}

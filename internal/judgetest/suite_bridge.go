@@ -26,6 +26,8 @@ func RunStockBridgeTurn(t *testing.T, g Target) {
 		for _, at := range []Step{StepPushed, StepStarted, StepAnswering, StepAnswered, StepAcked} {
 			t.Run("Killed_when_"+string(at), func(t *testing.T) { bridgeKilledAt(t, g, at) })
 		}
+		t.Run("Backlog", func(t *testing.T) { bridgeBacklog(t, g) })
+		t.Run("Large_messages", func(t *testing.T) { bridgeLarge(t, g) })
 		t.Run("Takeover", func(t *testing.T) { bridgeTakeover(t, g) })
 		t.Run("Socket_drop", func(t *testing.T) { bridgeDrop(t, g) })
 		t.Run("Silent_end_turn", func(t *testing.T) { bridgeEndTurn(t, g) })
