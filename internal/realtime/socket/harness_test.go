@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -42,6 +43,8 @@ type script struct {
 	joined func(ctx context.Context, m *socket.Member)
 	push   func(ctx context.Context, m *socket.Member, event string, payload json.RawMessage) (any, error)
 	left   chan string // "topic reason"
+	// smallBuffers keeps the kernel from taking megabytes for a slow reader.
+	smallBuffers bool
 }
 
 func build(t testing.TB, s *script, change func(*socket.Config)) *house {
@@ -79,7 +82,16 @@ func build(t testing.TB, s *script, change func(*socket.Config)) *house {
 	h.server = socket.New(cfg)
 	mux := http.NewServeMux()
 	mux.Handle(socket.Path, h.server)
-	h.http = httptest.NewServer(mux)
+	h.http = httptest.NewUnstartedServer(mux)
+	if s.smallBuffers {
+		h.http.Config.ConnContext = func(ctx context.Context, nc net.Conn) context.Context {
+			if err := nc.(*net.TCPConn).SetWriteBuffer(64 << 10); err != nil {
+				t.Error(err)
+			}
+			return ctx
+		}
+	}
+	h.http.Start()
 	h.base = h.http.URL
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), phxtest.Timeout)

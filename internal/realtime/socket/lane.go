@@ -135,12 +135,16 @@ func (l *lane) join(ctx context.Context, t task) {
 		return
 	}
 	defer release()
+	if m.gone() {
+		return // the client gave up waiting for its slot
+	}
 	reply, err := m.channel.Join(ctx, m, t.payload)
 	if err != nil {
 		l.refuseJoin(t, err)
 		return
 	}
 	m.joined = true
+	c.server.metrics.joined.Inc()
 	class, ok := m.admit()
 	if !ok {
 		return // the leave that ended it is in the queue
@@ -148,7 +152,6 @@ func (l *lane) join(ctx context.Context, t task) {
 	c.server.cfg.Bus.Subscribe(m.topic, m, realtime.Tags{
 		Conn: c.id, Participant: c.session.Participant, Class: class,
 	})
-	c.server.metrics.joined.Inc()
 	if err := c.reply(m.joinRef, t.ref, m.topic, phx.StatusOK, reply); err != nil && !errors.Is(err, ErrClosed) {
 		l.log(t, "join reply not sent", err)
 		c.remove(m, phx.EventError)

@@ -1,7 +1,6 @@
 package socket_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,7 +16,7 @@ import (
 // filler is larger than what the kernel takes for a client that does not read.
 var filler = strings.Repeat("x", 32<<10)
 
-const fillers = 400 // 12.8 MB: more than any socket buffer and the queue
+const fillers = 100 // 3.2 MB: more than the socket buffers and the queue
 
 // patient keeps a busy machine from passing for a slow reader: only the bound in
 // bytes counts.
@@ -36,7 +35,7 @@ func (h *house) flood(topic string, n int) {
 // and may come back; its neighbours get everything, in order.
 func TestSlowReaderIsClosed(t *testing.T) {
 	t.Parallel()
-	h := build(t, &script{}, patient)
+	h := build(t, &script{smallBuffers: true}, patient)
 	slow := h.dialWith(phxtest.Options{Token: "slow", ReadBuffer: 256 << 10})
 	quick := h.dial("quick")
 	slow.Join("r", nil)
@@ -62,7 +61,7 @@ func TestSlowReaderIsClosed(t *testing.T) {
 // every event after that.
 func TestSlowReaderResyncs(t *testing.T) {
 	t.Parallel()
-	h := build(t, &script{}, patient)
+	h := build(t, &script{smallBuffers: true}, patient)
 	c := h.dialWith(phxtest.Options{Token: "slow", ReadBuffer: 256 << 10, Params: params("resync", "1")})
 	room, other := c.Join("r", nil), c.Join("q", nil)
 	c.Pause()
@@ -74,24 +73,30 @@ func TestSlowReaderResyncs(t *testing.T) {
 	if r := c.Await(ref); string(r.Response) != `"still here"` {
 		t.Fatalf("reply %+v", r)
 	}
-	last := -1
-	for {
-		m := room.Next()
-		if m.Event == socket.EventResync {
-			break
+	// Whether the last events were dropped or sent depends on how much the
+	// kernel took; a gap without a resync after it never happens.
+	last, resyncs, told, after := -1, 0, false, false
+	for !after {
+		h.broadcast(realtime.Message{Topic: "r", Event: "after"}) // dropped until the resync is out
+		c.Heartbeat()
+		for _, m := range room.Pending() {
+			switch m.Event {
+			case socket.EventResync:
+				told = true
+				resyncs++
+			case "after":
+				after = true
+			default:
+				var got struct{ N int }
+				if err := json.Unmarshal(m.Payload, &got); err != nil || got.N != last+1 && (got.N <= last || !told) {
+					t.Fatalf("%d after %d, told %v (%v)", got.N, last, told, err)
+				}
+				last, told = got.N, false
+			}
 		}
-		var got struct{ N int }
-		if err := json.Unmarshal(m.Payload, &got); err != nil || got.N <= last {
-			t.Fatalf("%d after %d (%v)", got.N, last, err)
-		}
-		last = got.N
 	}
-	if last >= fillers-1 {
-		t.Fatal("nothing was dropped")
-	}
-	h.broadcast(realtime.Message{Topic: "r", Event: "after"})
-	if m := room.Next(); m.Event != "after" {
-		t.Fatalf("got %s", m.Event)
+	if resyncs == 0 || last < fillers-1 && !told {
+		t.Fatalf("%d resyncs, last event %d, told %v", resyncs, last, told)
 	}
 	if m := other.Next(); m.Event != "small" && m.Event != socket.EventResync {
 		t.Fatalf("got %s", m.Event)
@@ -103,7 +108,7 @@ func TestSlowReaderResyncs(t *testing.T) {
 func TestPushesAreNeverDropped(t *testing.T) {
 	t.Parallel()
 	members := make(chan *socket.Member, 1)
-	s := &script{join: func(_ context.Context, m *socket.Member, _ json.RawMessage) (any, error) {
+	s := &script{smallBuffers: true, join: func(_ context.Context, m *socket.Member, _ json.RawMessage) (any, error) {
 		members <- m
 		return nil, nil
 	}}
@@ -139,7 +144,7 @@ func TestPushesAreNeverDropped(t *testing.T) {
 // memory longer than QueueAge.
 func TestStalledReaderIsCutOff(t *testing.T) {
 	t.Parallel()
-	h := build(t, &script{}, func(c *socket.Config) { c.Limits.QueueAge = 50 * time.Millisecond })
+	h := build(t, &script{smallBuffers: true}, func(c *socket.Config) { c.Limits.QueueAge = 50 * time.Millisecond })
 	c := h.dialWith(phxtest.Options{Token: "slow", ReadBuffer: 256 << 10, Params: params("resync", "1")})
 	c.Join("r", nil)
 	c.Pause()
@@ -152,15 +157,15 @@ func TestStalledReaderIsCutOff(t *testing.T) {
 // message, and the newest frame of a key arrives.
 func TestDroppableGoFirst(t *testing.T) {
 	t.Parallel()
-	h := build(t, &script{}, func(c *socket.Config) {
+	h := build(t, &script{smallBuffers: true}, func(c *socket.Config) {
 		patient(c)
-		c.Limits.QueueBytes = 16 << 20
+		c.Limits.QueueBytes = 3 << 20
 	})
 	c := h.dialWith(phxtest.Options{Token: "slow", ReadBuffer: 256 << 10})
 	room := c.Join("r", nil)
 	c.Pause()
 	c.Send("", "phoenix", "heartbeat", nil)
-	h.flood("r", 300)
+	h.flood("r", 60)
 	for i := range 500 {
 		h.broadcast(realtime.Message{Topic: "r", Event: "typing", Droppable: true})
 		h.broadcast(realtime.Message{Topic: "r", Event: "stream", Key: "s1", Payload: i})
@@ -175,36 +180,8 @@ func TestDroppableGoFirst(t *testing.T) {
 			stream = string(m.Payload)
 		}
 	}
-	if counts["e"] != 300 || counts["typing"] != 0 || counts["stream"] != 1 || stream != "499" {
+	if counts["e"] != 60 || counts["typing"] != 0 || counts["stream"] != 1 || stream != "499" {
 		t.Fatalf("%v, stream %s", counts, stream)
-	}
-}
-
-// TestPingFloodIsBounded: pongs do not pile up for a client that pings and does
-// not read.
-func TestPingFloodIsBounded(t *testing.T) {
-	t.Parallel()
-	h := build(t, &script{}, patient)
-	raw := h.dialRaw("slow", 256<<10)
-	payload := []byte(strings.Repeat("p", 125))
-	pings := bytes.Repeat(maskedFrame(0x9, payload), 1000)
-	for range 60 { // 8 MB of pongs
-		raw.send(pings)
-	}
-	raw.send(maskedFrame(0x1, []byte(`[null,"1","phoenix","heartbeat",{}]`)))
-	pongs := 0
-	for {
-		opcode, data := raw.next()
-		if opcode == 0x1 {
-			if string(data) != `[null,"1","phoenix","phx_reply",{"status":"ok","response":{}}]` {
-				t.Fatalf("got %s", data)
-			}
-			break
-		}
-		pongs++
-	}
-	if pongs == 0 || pongs == 60_000 {
-		t.Fatalf("%d pongs", pongs)
 	}
 }
 
@@ -212,7 +189,7 @@ func TestPingFloodIsBounded(t *testing.T) {
 // that does not wait for the answer to its upgrade.
 func TestFirstFrameWithTheHandshake(t *testing.T) {
 	t.Parallel()
-	h := build(t, &script{}, nil)
+	h := build(t, &script{smallBuffers: true}, nil)
 	for i := range 200 {
 		join := maskedFrame(0x1, []byte(`["1","1","r","phx_join",{"fill":"`+strings.Repeat("x", i*10)+`"}]`))
 		raw := h.dialRaw("fast", 0, join)
@@ -224,7 +201,7 @@ func TestFirstFrameWithTheHandshake(t *testing.T) {
 
 func TestIdleConnectionEnds(t *testing.T) {
 	t.Parallel()
-	h := build(t, &script{}, func(c *socket.Config) { c.Limits.Idle = 100 * time.Millisecond })
+	h := build(t, &script{smallBuffers: true}, func(c *socket.Config) { c.Limits.Idle = 100 * time.Millisecond })
 	c := h.dial("ann")
 	c.Join("r", nil)
 	if code, _ := c.Closed(); code != 1001 {
@@ -240,7 +217,7 @@ func TestOrderUnderLoad(t *testing.T) {
 	for _, members := range []int{5, 50} {
 		t.Run(fmt.Sprint(members), func(t *testing.T) {
 			t.Parallel()
-			h := build(t, &script{}, nil)
+			h := build(t, &script{smallBuffers: true}, nil)
 			var rooms []*phxtest.Channel
 			for i := range members {
 				rooms = append(rooms, h.dial(fmt.Sprint(i)).Join("r", nil))
