@@ -30,27 +30,56 @@ const shots = {
   },
   code: async (page, base) => {
     await open(ids.launch)(page, base);
-    for (let i = 0; i < 12 && !(await page.locator("figure").first().isVisible().catch(() => false)); i++) {
+    for (
+      let i = 0;
+      i < 12 &&
+      !(await page
+        .locator("figure")
+        .first()
+        .isVisible()
+        .catch(() => false));
+      i++
+    ) {
       await page.mouse.move(700, 400);
       await page.mouse.wheel(0, -400);
       await page.waitForTimeout(120);
     }
-    await page.locator("figure").first().evaluate((el) => el.closest("article")?.scrollIntoView({ block: "start" }));
+    await page
+      .locator("figure")
+      .first()
+      .evaluate((el) => el.closest("article")?.scrollIntoView({ block: "start" }));
     await page.waitForTimeout(700);
   },
   live: async (page, base, server) => {
     await open(ids.nova)(page, base);
     server.stream(ids.nova, nova, "s1", "started", "thinking", "");
-    server.stream(ids.nova, nova, "s1", "streaming", "writing", "Here is the short version so far:\n\n## Dates\n\n- **14th** launch\n- **21st** review\n\n```go\nfunc main() {\n\tprintln(\"still writing");
+    server.stream(
+      ids.nova,
+      nova,
+      "s1",
+      "streaming",
+      "writing",
+      'Here is the short version so far:\n\n## Dates\n\n- **14th** launch\n- **21st** review\n\n```go\nfunc main() {\n\tprintln("still writing',
+    );
     await page.waitForTimeout(500);
   },
   dock: async (page, base, server) => {
     await open(ids.launch)(page, base);
     server.stream(ids.launch, nova, "s1", "streaming", "tool_call", "", "Reading plan.md");
     server.stream(ids.launch, forge, "s2", "streaming", "thinking", "");
-    server.room(ids.launch, "typing_indicator", { conversationId: ids.launch, participantId: ada.id, participantName: ada.displayName, participantType: "human", isTyping: true });
+    server.room(ids.launch, "typing_indicator", {
+      conversationId: ids.launch,
+      participantId: ada.id,
+      participantName: ada.displayName,
+      participantType: "human",
+      isTyping: true,
+    });
     await page.waitForTimeout(300);
-    await page.locator('section[aria-label] button[aria-expanded="false"]').last().click().catch(() => {});
+    await page
+      .locator('section[aria-label] button[aria-expanded="false"]')
+      .last()
+      .click()
+      .catch(() => {});
     await page.waitForTimeout(300);
   },
   details: async (page, base) => {
@@ -93,7 +122,7 @@ const shots = {
     server.state.refuse = true;
     server.drop(1011);
     await page.getByRole("combobox").last().fill("Written while away");
-    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Send" }).click();
     await page.waitForTimeout(4000);
   },
   empty: open(ids.empty),
@@ -161,12 +190,20 @@ try {
   for (const [name, viewport, theme] of plan) {
     if (only.length && !only.includes(name)) continue;
     const touch = viewport === phone;
-    const context = await browser.newContext({ viewport, colorScheme: theme, locale: "en-GB", timezoneId: "UTC", hasTouch: touch, isMobile: touch, deviceScaleFactor: touch ? 2 : 1 });
+    const context = await browser.newContext({
+      viewport,
+      colorScheme: theme,
+      locale: "en-GB",
+      timezoneId: "UTC",
+      hasTouch: touch,
+      isMobile: touch,
+      deviceScaleFactor: touch ? 2 : 1,
+    });
     const page = await context.newPage();
     const problems = [];
     page.on("pageerror", (e) => problems.push(String(e)));
     page.on("console", (m) => m.type() === "error" && !/Failed to load resource|WebSocket/.test(m.text()) && problems.push(m.text()));
-    await page.clock.setFixedTime(NOW).catch(() => {});
+    await page.clock.install({ time: NOW });
     const server = await mock(page, makeWorld());
     try {
       await shots[name](page, site.url, server);

@@ -19,7 +19,16 @@ import { TimelineView } from "#/features/timeline/TimelineView";
 import { useT } from "#/i18n";
 import { counterpart, roomTitle } from "#/lib/rooms";
 import { useSelf } from "#/lib/self";
-import { useConnection, useConversation, useConversations, usePresence, useRoom, useRoomActions, useRoomActivity, useRoomStreams } from "#/realtime/hooks";
+import {
+  useConnection,
+  useConversation,
+  useConversations,
+  usePresence,
+  useRoom,
+  useRoomActions,
+  useRoomActivity,
+  useRoomStreams,
+} from "#/realtime/hooks";
 import { Resizer } from "./Resizer";
 import { RoomBeginning } from "./RoomBeginning";
 import { RoomStatus } from "./RoomStatus";

@@ -9,20 +9,8 @@ const groups: { title: Key; rows: { what: Key; keys: string[][] }[] }[] = [
     rows: [
       { what: "keys.switch", keys: [["Mod", "K"]] },
       { what: "keys.new", keys: [["Mod", "Shift", "O"]] },
-      {
-        what: "keys.nextRoom",
-        keys: [
-          ["Alt", "↓"],
-          ["Alt", "↑"],
-        ],
-      },
-      {
-        what: "keys.nextUnread",
-        keys: [
-          ["Alt", "Shift", "↓"],
-          ["Alt", "Shift", "↑"],
-        ],
-      },
+      { what: "keys.nextRoom", keys: [["Alt", "↑↓"]] },
+      { what: "keys.nextUnread", keys: [["Alt", "Shift", "↑↓"]] },
       { what: "keys.sidebar", keys: [["Mod", "B"]] },
       { what: "keys.back", keys: [["Esc"]] },
       { what: "keys.help", keys: [["?"]] },
@@ -32,7 +20,7 @@ const groups: { title: Key; rows: { what: Key; keys: string[][] }[] }[] = [
     title: "keys.group.room",
     rows: [
       { what: "keys.details", keys: [["Mod", "I"]] },
-      { what: "keys.walk", keys: [["↑"], ["↓"]] },
+      { what: "keys.walk", keys: [["↑↓"]] },
       { what: "keys.reply", keys: [["R"]] },
       { what: "keys.copy", keys: [["C"]] },
       { what: "keys.deleteMessage", keys: [["Delete"]] },
@@ -56,9 +44,9 @@ export function Shortcuts() {
   const open = useShell("shortcuts");
   return (
     <Dialog open={open} onOpenChange={(o) => setShell({ shortcuts: o })} title={t("keys.title")} width="lg">
-      <div className="grid gap-x-10 gap-y-5 pb-3 sm:grid-cols-2">
+      <div className="gap-x-10 pb-1 sm:columns-2">
         {groups.map((group) => (
-          <section key={group.title}>
+          <section key={group.title} className="mb-5 break-inside-avoid">
             <h3 className="mb-1.5 font-medium text-[13px] text-text-3">{t(group.title)}</h3>
             <dl>
               {group.rows.map((row) => (

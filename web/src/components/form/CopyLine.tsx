@@ -11,12 +11,11 @@ type Props = {
   /** What is drawn, when it differs (a shortened secret). */
   shown?: string;
   label: string;
-  wrap?: boolean;
   className?: string;
 };
 
 /** One line of code type with a copy button. The text can be selected too, for browsers that refuse the clipboard. */
-export function CopyLine({ text, shown, label, wrap = false, className }: Props) {
+export function CopyLine({ text, shown, label, className }: Props) {
   const t = useT();
   const [state, setState] = useState<"idle" | "done" | "refused">("idle");
   useEffect(() => {
@@ -27,13 +26,7 @@ export function CopyLine({ text, shown, label, wrap = false, className }: Props)
   return (
     <div className={cx("min-w-0", className)}>
       <div className="flex items-start gap-2 rounded-control border border-line bg-code py-1.5 pr-1.5 pl-3">
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long line scrolls and must be reachable by keyboard */}
-        <code
-          tabIndex={0}
-          role="region"
-          aria-label={label}
-          className={cx("min-w-0 flex-1 overflow-x-auto py-1 font-mono text-code", wrap ? "whitespace-pre-wrap break-all" : "whitespace-pre")}
-        >
+        <code title={label} className="min-w-0 flex-1 whitespace-pre-wrap break-all py-1 font-mono text-code">
           {shown ?? text}
         </code>
         <Button size="sm" onClick={() => void copyText(text).then((ok) => setState(ok ? "done" : "refused"))}>

@@ -3,7 +3,7 @@ import type { ComponentProps } from "react";
 import { cx } from "#/lib/cx";
 import { Spinner } from "./spinner";
 
-export type ButtonVariant = "primary" | "secondary" | "quiet" | "danger";
+export type ButtonVariant = "primary" | "secondary" | "quiet" | "danger" | "quiet-danger";
 export type ButtonSize = "sm" | "md" | "lg";
 
 const base =
@@ -13,6 +13,7 @@ const variants: Record<ButtonVariant, string> = {
   primary: "bg-accent text-on-accent hover:not-disabled:bg-accent-hover",
   secondary: "border border-line bg-raised text-text hover:not-disabled:bg-hover",
   quiet: "text-text-2 hover:not-disabled:bg-hover hover:not-disabled:text-text",
+  "quiet-danger": "text-bad-text hover:not-disabled:bg-bad-soft",
   danger: "bg-bad text-on-bad hover:not-disabled:bg-bad-hover",
 };
 const sizes: Record<ButtonSize, string> = {
@@ -52,20 +53,28 @@ type IconButtonProps = Omit<ComponentProps<"button">, "aria-label"> & {
   /** What the button does; read aloud, and shown by the tooltip of whoever wraps it. */
   label: string;
   size?: "sm" | "md";
+  /** `accent` is the one action of its place; disabled it steps back. */
+  variant?: "quiet" | "accent";
   pressed?: boolean;
 };
 
+const iconVariants = {
+  quiet:
+    "text-text-2 hover:not-disabled:bg-hover hover:not-disabled:text-text disabled:opacity-45 " +
+    "aria-pressed:bg-hover aria-pressed:text-text data-[state=open]:bg-hover data-[state=open]:text-text",
+  accent: "not-disabled:bg-accent not-disabled:text-on-accent hover:not-disabled:bg-accent-hover disabled:text-text-3",
+};
+
 /** A square button that holds one icon. */
-export function IconButton({ label, size = "md", pressed, className, type, ...rest }: IconButtonProps) {
+export function IconButton({ label, size = "md", variant = "quiet", pressed, className, type, ...rest }: IconButtonProps) {
   return (
     <button
       type={type ?? "button"}
       aria-label={label}
       aria-pressed={pressed}
       className={cx(
-        "hit inline-grid shrink-0 place-items-center rounded-control text-text-2 transition-colors",
-        "hover:not-disabled:bg-hover hover:not-disabled:text-text disabled:opacity-45",
-        "aria-pressed:bg-hover aria-pressed:text-text data-[state=open]:bg-hover data-[state=open]:text-text",
+        "hit inline-grid shrink-0 place-items-center rounded-control transition-colors",
+        iconVariants[variant],
         size === "sm" ? "size-7" : "size-8.5",
         className,
       )}

@@ -20,6 +20,15 @@ type Props = {
 
 const widths = { sm: "sm:max-w-sm", md: "sm:max-w-lg", lg: "sm:max-w-2xl" };
 
+/** What is to be filled in gets the focus; where there is nothing, the first button of the footer, which is the safe choice. */
+function focusFirst(event: Event): void {
+  const box = event.currentTarget as HTMLElement;
+  const target =
+    box.querySelector<HTMLElement>("input:not([type=hidden]), textarea") ?? box.querySelector<HTMLElement>("[data-footer] button") ?? box;
+  event.preventDefault();
+  target.focus();
+}
+
 /** A modal. On a phone it is a sheet at the bottom; focus goes in, and back where it came from. */
 export function Dialog({ open, onOpenChange, title, description, children, footer, width = "md", bare = false }: Props) {
   const t = useT();
@@ -29,6 +38,7 @@ export function Dialog({ open, onOpenChange, title, description, children, foote
         <Radix.Overlay className="fixed inset-0 z-40 animate-fade bg-scrim" />
         <Radix.Content
           {...(description ? {} : { "aria-describedby": undefined })}
+          onOpenAutoFocus={focusFirst}
           className={cx(
             "fixed inset-x-0 bottom-0 z-50 flex max-h-[88dvh] animate-pop flex-col border border-line bg-raised shadow-raised",
             "rounded-t-dialog pb-[env(safe-area-inset-bottom)] focus:outline-none sm:inset-x-4 sm:bottom-auto sm:mx-auto sm:rounded-dialog",
@@ -50,7 +60,11 @@ export function Dialog({ open, onOpenChange, title, description, children, foote
             )}
           </div>
           <div className={cx("min-h-0 flex-1 overflow-y-auto", bare ? "" : "px-5 py-3")}>{children}</div>
-          {footer && <div className="flex justify-end gap-2 border-line border-t px-5 py-3">{footer}</div>}
+          {footer && (
+            <div data-footer="" className="flex justify-end gap-2 border-line border-t px-5 py-3">
+              {footer}
+            </div>
+          )}
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>

@@ -31,7 +31,10 @@ export function ActivityDock({ rows, avatarOf, onStop }: Props) {
     }
   };
   return (
-    <section aria-label={t("activity.label")} className="mx-auto min-h-7.5 w-full max-w-[1120px] shrink-0 px-4 text-[13px] text-text-2 sm:px-5">
+    <section
+      aria-label={t("activity.label")}
+      className="mx-auto min-h-7.5 w-[calc(100%-var(--scrollbar,0px))] max-w-[1120px] shrink-0 px-4 text-[13px] text-text-2 sm:px-5"
+    >
       {rows.length > 0 && (
         <div className="flex h-7.5 items-center gap-2">
           <span className="flex -space-x-1.5">
@@ -39,7 +42,7 @@ export function ActivityDock({ rows, avatarOf, onStop }: Props) {
               <Face key={row.participantId} row={row} src={avatarOf(row.participantId)} />
             ))}
           </span>
-          <span className={cx("min-w-0 truncate", rows.some(isMoving) && "animate-breathe")}>{summary(rows)}</span>
+          <span className="min-w-0 truncate">{summary(rows)}</span>
           {rows.length === 1 && rows[0] && <Elapsed row={rows[0]} />}
           {many && (
             <IconButton size="sm" label={t(open ? "activity.fold" : "activity.unfold")} aria-expanded={open} onClick={() => setOpen(!open)}>
@@ -89,7 +92,7 @@ export function ActivityDock({ rows, avatarOf, onStop }: Props) {
 
 function Face({ row, src }: { row: ActivityRow; src: string | null | undefined }) {
   return (
-    <span className={cx("rounded-[7px] ring-2 ring-page", row.kind === "human" && "rounded-full")}>
+    <span className={cx("ring-2 ring-page", row.kind === "human" ? "rounded-full" : "rounded-[7px]", isMoving(row) && "animate-breathe")}>
       <Avatar id={row.participantId} name={row.name} kind={row.kind} src={src} size={20} className="block" />
     </span>
   );

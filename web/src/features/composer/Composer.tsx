@@ -146,7 +146,7 @@ export function Composer({ roomId, title, people, reply, onCancelReply, onSend, 
   };
 
   return (
-    <div className="relative mx-auto w-full max-w-[1120px] shrink-0 px-3 pb-[max(12px,env(safe-area-inset-bottom))] sm:px-5 sm:pb-4">
+    <div className="relative mx-auto w-[calc(100%-var(--scrollbar,0px))] max-w-[1120px] shrink-0 px-3 pb-[max(12px,env(safe-area-inset-bottom))] sm:px-5 sm:pb-4">
       {open && <Offers id={listId} offered={offered} active={active} onChoose={choose} onHover={setPicked} />}
       <div
         className={cx(
@@ -183,7 +183,7 @@ export function Composer({ roomId, title, people, reply, onCancelReply, onSend, 
               aria-controls={open ? listId : undefined}
               aria-activedescendant={open ? `${listId}-${active}` : undefined}
               aria-invalid={over > 0 || undefined}
-              placeholder={t("composer.placeholder", { room: title })}
+              placeholder={t("composer.placeholder", { room: title.length > 32 ? `${title.slice(0, 30).trimEnd()}…` : title })}
               enterKeyHint="enter"
               onChange={(e) => change(e.target.value, e.target.selectionStart)}
               onSelect={(e) => setCaret(e.currentTarget.selectionStart)}
@@ -193,16 +193,11 @@ export function Composer({ roomId, title, people, reply, onCancelReply, onSend, 
               onFocus={() => setFocused(true)}
               onBlur={() => setFocused(false)}
               onKeyDown={onKeyDown}
-              className="relative block w-full resize-none bg-transparent px-1 py-[5.5px] text-body outline-none max-sm:text-[16px] placeholder:truncate"
+              className="relative block w-full resize-none bg-transparent px-1 py-[5.5px] text-body outline-none max-sm:text-[16px]"
             />
           </div>
           <Tooltip content={t("composer.send")} keys={["Enter"]}>
-            <IconButton
-              label={t("composer.send")}
-              disabled={empty || over > 0}
-              onClick={send}
-              className="bg-accent text-on-accent hover:not-disabled:bg-accent-hover hover:not-disabled:text-on-accent disabled:bg-transparent disabled:text-text-3 disabled:opacity-100"
-            >
+            <IconButton label={t("composer.send")} disabled={empty || over > 0} onClick={send} variant="accent">
               <ArrowUp size={18} strokeWidth={2} />
             </IconButton>
           </Tooltip>

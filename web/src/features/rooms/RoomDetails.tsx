@@ -263,7 +263,7 @@ function WayOut({ room, title, selfId, manage }: { room: Conversation; title: st
         {t("rooms.leave")}
       </Button>
       {manage && (
-        <Button variant="quiet" className="-ml-2 text-bad-text" onClick={() => setAsking("delete")}>
+        <Button variant="quiet-danger" className="-ml-2" onClick={() => setAsking("delete")}>
           <Trash2 size={16} strokeWidth={1.75} />
           {t("rooms.delete")}
         </Button>

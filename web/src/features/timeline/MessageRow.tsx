@@ -45,7 +45,7 @@ export const MessageRow = memo(function MessageRow({ message, first, parent, sel
       aria-label={`${senderName(message)}, ${clock(message.insertedAt)}`}
       className={cx(
         "group/row relative flex gap-3 px-4 sm:px-5 ring-inset-focus hover:bg-hover/60 focus-within:bg-hover/60",
-        first ? "mt-4 pt-0.5 pb-0.5" : "py-0.5",
+        first ? "mt-4 pt-0.5 pb-0.5" : "pt-1.5 pb-0.5",
         mentionsMe && "bg-wait-soft/60 hover:bg-wait-soft focus-within:bg-wait-soft",
       )}
     >
@@ -63,7 +63,7 @@ export const MessageRow = memo(function MessageRow({ message, first, parent, sel
         ) : (
           <time
             dateTime={message.insertedAt}
-            className="mt-1 block whitespace-nowrap text-center text-[12px] text-text-3 leading-4 opacity-0 tabular-nums group-hover/row:opacity-100 group-focus-within/row:opacity-100 max-sm:hidden"
+            className="mt-[3.5px] block whitespace-nowrap text-center text-[12px] text-text-3 leading-4 opacity-0 tabular-nums group-hover/row:opacity-100 group-focus-within/row:opacity-100 max-sm:hidden"
           >
             {clock(message.insertedAt).replace(/\s?[AP]M$/i, "")}
           </time>

@@ -87,7 +87,7 @@ export const StreamRow = memo(function StreamRow({ stream, first, people, selfId
       aria-live="off"
       aria-busy="true"
       aria-label={t("stream.writing", { name })}
-      className={`relative flex gap-3 px-4 sm:px-5 ${first ? "mt-4 pt-0.5 pb-0.5" : "py-0.5"}`}
+      className={`relative flex gap-3 px-4 sm:px-5 ${first ? "mt-4 pt-0.5 pb-0.5" : "pt-1.5 pb-0.5"}`}
     >
       <div className="w-8 shrink-0 sm:w-9">
         {first && (
@@ -106,7 +106,7 @@ export const StreamRow = memo(function StreamRow({ stream, first, people, selfId
           <div className="flex min-w-0 items-baseline gap-2 leading-5.5">
             <span className="min-w-0 truncate font-semibold text-body">{name}</span>
             <AgentBadge />
-            <span className="animate-breathe text-accent-text text-meta">{t("activity.writing")}</span>
+            <span className="text-accent-text text-meta">{t("activity.writing")}</span>
           </div>
         )}
         <div className="wide-reading">

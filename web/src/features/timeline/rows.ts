@@ -111,10 +111,17 @@ export function buildRows({ items, streams, selfId, readUpTo, reachedStart }: Ro
     const key = `s:${stream.streamId}`;
     if (!stream.text || used.has(key)) continue;
     used.add(key);
-    rows.push({ kind: "stream", key, stream, first: previous?.senderId !== stream.senderId });
+    rows.push({ kind: "stream", key, stream, first: streamStartsBlock(previous, stream) });
     previous = null;
   }
   return rows;
+}
+
+/** As the finished message will stand, so that it does not jump when it lands. */
+function streamStartsBlock(previous: TimelineMessage | null, stream: TimelineStream): boolean {
+  if (previous?.senderId !== stream.senderId) return true;
+  const start = typeof stream.startedAt === "number" ? stream.startedAt : Date.parse(stream.startedAt);
+  return start - Date.parse(previous.insertedAt) > BLOCK_GAP_MS;
 }
 
 function startsBlock(previous: TimelineMessage | null, message: TimelineMessage, parent: TimelineMessage | null): boolean {

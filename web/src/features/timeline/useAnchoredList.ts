@@ -94,6 +94,8 @@ export function useAnchoredList({ keys, estimate, initial, onNearStart }: Option
     const box = scroller.current;
     if (!box) return;
     view.current = box.clientHeight || view.current;
+    // What stands below the list lines up with it, whatever the scrollbar takes.
+    box.closest<HTMLElement>("main")?.style.setProperty("--scrollbar", `${box.offsetWidth - box.clientWidth}px`);
     if (follow.current) {
       // Somebody who is selecting text is reading, wherever the end is.
       if (!selecting(box)) box.scrollTop = box.scrollHeight;
