@@ -10,16 +10,52 @@
 
 import { Route as rootRouteImport } from "./routes/__root";
 import { Route as AppRouteImport } from "./routes/_app";
+import { Route as LoginRouteImport } from "./routes/login";
+import { Route as SignupRouteImport } from "./routes/signup";
 import { Route as AppIndexRouteImport } from "./routes/_app/index";
+import { Route as AppSettingsRouteImport } from "./routes/_app/settings";
+import { Route as AppWelcomeRouteImport } from "./routes/_app/welcome";
+import { Route as AppAgentsIndexRouteImport } from "./routes/_app/agents.index";
+import { Route as AppAgentsAgentIdRouteImport } from "./routes/_app/agents.$agentId";
 import { Route as AppRoomsRoomIdRouteImport } from "./routes/_app/rooms.$roomId";
 
 const AppRoute = AppRouteImport.update({
   id: "/_app",
   getParentRoute: () => rootRouteImport,
 } as any);
+const LoginRoute = LoginRouteImport.update({
+  id: "/login",
+  path: "/login",
+  getParentRoute: () => rootRouteImport,
+} as any);
+const SignupRoute = SignupRouteImport.update({
+  id: "/signup",
+  path: "/signup",
+  getParentRoute: () => rootRouteImport,
+} as any);
 const AppIndexRoute = AppIndexRouteImport.update({
   id: "/",
   path: "/",
+  getParentRoute: () => AppRoute,
+} as any);
+const AppSettingsRoute = AppSettingsRouteImport.update({
+  id: "/settings",
+  path: "/settings",
+  getParentRoute: () => AppRoute,
+} as any);
+const AppWelcomeRoute = AppWelcomeRouteImport.update({
+  id: "/welcome",
+  path: "/welcome",
+  getParentRoute: () => AppRoute,
+} as any);
+const AppAgentsIndexRoute = AppAgentsIndexRouteImport.update({
+  id: "/agents/",
+  path: "/agents/",
+  getParentRoute: () => AppRoute,
+} as any);
+const AppAgentsAgentIdRoute = AppAgentsAgentIdRouteImport.update({
+  id: "/agents/$agentId",
+  path: "/agents/$agentId",
   getParentRoute: () => AppRoute,
 } as any);
 const AppRoomsRoomIdRoute = AppRoomsRoomIdRouteImport.update({
@@ -30,28 +66,74 @@ const AppRoomsRoomIdRoute = AppRoomsRoomIdRouteImport.update({
 
 export interface FileRoutesByFullPath {
   "/": typeof AppIndexRoute;
+  "/login": typeof LoginRoute;
+  "/signup": typeof SignupRoute;
+  "/settings": typeof AppSettingsRoute;
+  "/welcome": typeof AppWelcomeRoute;
+  "/agents/$agentId": typeof AppAgentsAgentIdRoute;
   "/rooms/$roomId": typeof AppRoomsRoomIdRoute;
+  "/agents/": typeof AppAgentsIndexRoute;
 }
 export interface FileRoutesByTo {
+  "/login": typeof LoginRoute;
+  "/signup": typeof SignupRoute;
+  "/settings": typeof AppSettingsRoute;
+  "/welcome": typeof AppWelcomeRoute;
   "/": typeof AppIndexRoute;
+  "/agents/$agentId": typeof AppAgentsAgentIdRoute;
   "/rooms/$roomId": typeof AppRoomsRoomIdRoute;
+  "/agents": typeof AppAgentsIndexRoute;
 }
 export interface FileRoutesById {
   __root__: typeof rootRouteImport;
   "/_app": typeof AppRouteWithChildren;
+  "/login": typeof LoginRoute;
+  "/signup": typeof SignupRoute;
+  "/_app/settings": typeof AppSettingsRoute;
+  "/_app/welcome": typeof AppWelcomeRoute;
   "/_app/": typeof AppIndexRoute;
+  "/_app/agents/$agentId": typeof AppAgentsAgentIdRoute;
   "/_app/rooms/$roomId": typeof AppRoomsRoomIdRoute;
+  "/_app/agents/": typeof AppAgentsIndexRoute;
 }
 export interface FileRouteTypes {
   fileRoutesByFullPath: FileRoutesByFullPath;
-  fullPaths: "/" | "/rooms/$roomId";
+  fullPaths:
+    | "/"
+    | "/login"
+    | "/signup"
+    | "/settings"
+    | "/welcome"
+    | "/agents/$agentId"
+    | "/rooms/$roomId"
+    | "/agents/";
   fileRoutesByTo: FileRoutesByTo;
-  to: "/" | "/rooms/$roomId";
-  id: "__root__" | "/_app" | "/_app/" | "/_app/rooms/$roomId";
+  to:
+    | "/login"
+    | "/signup"
+    | "/settings"
+    | "/welcome"
+    | "/"
+    | "/agents/$agentId"
+    | "/rooms/$roomId"
+    | "/agents";
+  id:
+    | "__root__"
+    | "/_app"
+    | "/login"
+    | "/signup"
+    | "/_app/settings"
+    | "/_app/welcome"
+    | "/_app/"
+    | "/_app/agents/$agentId"
+    | "/_app/rooms/$roomId"
+    | "/_app/agents/";
   fileRoutesById: FileRoutesById;
 }
 export interface RootRouteChildren {
   AppRoute: typeof AppRouteWithChildren;
+  LoginRoute: typeof LoginRoute;
+  SignupRoute: typeof SignupRoute;
 }
 
 declare module "@tanstack/react-router" {
@@ -63,11 +145,53 @@ declare module "@tanstack/react-router" {
       preLoaderRoute: typeof AppRouteImport;
       parentRoute: typeof rootRouteImport;
     };
+    "/login": {
+      id: "/login";
+      path: "/login";
+      fullPath: "/login";
+      preLoaderRoute: typeof LoginRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
+    "/signup": {
+      id: "/signup";
+      path: "/signup";
+      fullPath: "/signup";
+      preLoaderRoute: typeof SignupRouteImport;
+      parentRoute: typeof rootRouteImport;
+    };
     "/_app/": {
       id: "/_app/";
       path: "/";
       fullPath: "/";
       preLoaderRoute: typeof AppIndexRouteImport;
+      parentRoute: typeof AppRoute;
+    };
+    "/_app/settings": {
+      id: "/_app/settings";
+      path: "/settings";
+      fullPath: "/settings";
+      preLoaderRoute: typeof AppSettingsRouteImport;
+      parentRoute: typeof AppRoute;
+    };
+    "/_app/welcome": {
+      id: "/_app/welcome";
+      path: "/welcome";
+      fullPath: "/welcome";
+      preLoaderRoute: typeof AppWelcomeRouteImport;
+      parentRoute: typeof AppRoute;
+    };
+    "/_app/agents/": {
+      id: "/_app/agents/";
+      path: "/agents";
+      fullPath: "/agents/";
+      preLoaderRoute: typeof AppAgentsIndexRouteImport;
+      parentRoute: typeof AppRoute;
+    };
+    "/_app/agents/$agentId": {
+      id: "/_app/agents/$agentId";
+      path: "/agents/$agentId";
+      fullPath: "/agents/$agentId";
+      preLoaderRoute: typeof AppAgentsAgentIdRouteImport;
       parentRoute: typeof AppRoute;
     };
     "/_app/rooms/$roomId": {
@@ -81,19 +205,29 @@ declare module "@tanstack/react-router" {
 }
 
 interface AppRouteChildren {
+  AppSettingsRoute: typeof AppSettingsRoute;
+  AppWelcomeRoute: typeof AppWelcomeRoute;
   AppIndexRoute: typeof AppIndexRoute;
+  AppAgentsAgentIdRoute: typeof AppAgentsAgentIdRoute;
   AppRoomsRoomIdRoute: typeof AppRoomsRoomIdRoute;
+  AppAgentsIndexRoute: typeof AppAgentsIndexRoute;
 }
 
 const AppRouteChildren: AppRouteChildren = {
+  AppSettingsRoute: AppSettingsRoute,
+  AppWelcomeRoute: AppWelcomeRoute,
   AppIndexRoute: AppIndexRoute,
+  AppAgentsAgentIdRoute: AppAgentsAgentIdRoute,
   AppRoomsRoomIdRoute: AppRoomsRoomIdRoute,
+  AppAgentsIndexRoute: AppAgentsIndexRoute,
 };
 
 const AppRouteWithChildren = AppRoute._addFileChildren(AppRouteChildren);
 
 const rootRouteChildren: RootRouteChildren = {
   AppRoute: AppRouteWithChildren,
+  LoginRoute: LoginRoute,
+  SignupRoute: SignupRoute,
 };
 export const routeTree = rootRouteImport
   ._addFileChildren(rootRouteChildren)

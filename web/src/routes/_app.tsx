@@ -1,7 +1,6 @@
 import { createFileRoute, Outlet, redirect } from "@tanstack/react-router";
 import { session } from "#/api/session";
-import { useSelf } from "#/lib/self";
-import { RealtimeProvider } from "#/realtime/RealtimeProvider";
+import { SignedIn } from "#/features/auth/SignedIn";
 import { AppShell } from "#/shell/AppShell";
 
 // Everything below this layout needs a signed-in person; who is not goes to /login and comes back afterwards.
@@ -13,13 +12,11 @@ export const Route = createFileRoute("/_app")({
 });
 
 function Layout() {
-  const { id } = useSelf();
-  if (!id) return null;
   return (
-    <RealtimeProvider key={id} selfId={id}>
+    <SignedIn>
       <AppShell>
         <Outlet />
       </AppShell>
-    </RealtimeProvider>
+    </SignedIn>
   );
 }

@@ -1,3 +1,30 @@
 import type { guide as en } from "../en/guide";
 
-export const guide: Record<keyof typeof en, string> = {};
+export const guide: Record<keyof typeof en, string> = {
+  "guide.welcome": "欢迎，{name}",
+  "guide.intro": "只需两步，就能和你自己的智能体对话。先选它在哪里运行。",
+  "guide.step": "第 {n} 步，共 2 步",
+  "guide.later": "以后再说，去房间",
+  "guide.here": "本机上的 {label}",
+  "guide.hereHint": "已在本机找到。服务器会创建智能体并启动它。",
+  "guide.hereDo": "创建我的智能体",
+  "guide.notReady": "本机上还找到但尚未就绪：{list}。请登录或设置密钥，然后重新打开本页。",
+  "guide.demo": "演示智能体",
+  "guide.demoHint": "已在运行，无需密钥。它是脚本，也会如实说明；用来展示房间的能力。",
+  "guide.demoDo": "和它聊聊",
+  "guide.demoFirst": "你好，让我看看你会什么。",
+  "guide.remote": "你选定的机器",
+  "guide.remoteHint": "在这里创建，再到那里用一行命令启动。",
+  "guide.remoteDo": "下一步",
+  "guide.name": "智能体的名字",
+  "guide.starting": "{name} 正在启动",
+  "guide.startingHint": "服务器正在本机启动它的桥，只需几秒。",
+  "guide.ready": "{name} 已上线",
+  "guide.otherWay": "换一种方式",
+  "guide.agentPage": "打开它的页面",
+  "guide.firstHint": "写下第一条消息。可以选一条开头，发送前还能修改。",
+  "guide.first.hello": "你好，你是谁？擅长什么？",
+  "guide.first.plan": "帮我安排明天，先问我三个问题。",
+  "guide.first.explain": "用五行说明你在那台机器上能看到什么、能做什么。",
+  "guide.firstOwn": "我自己写",
+};

@@ -1,0 +1,177 @@
+import { Link, useNavigate } from "@tanstack/react-router";
+import { ArrowLeft, MessageSquare, Play, Square } from "lucide-react";
+import { Tabs } from "radix-ui";
+import type { Agent } from "#/api/types";
+import { AgentBadge } from "#/components/AgentBadge";
+import { Avatar } from "#/components/ui/avatar";
+import { Button, IconButton } from "#/components/ui/button";
+import { ErrorState, Skeleton } from "#/components/ui/states";
+import { toast } from "#/components/ui/toast";
+import { useT } from "#/i18n";
+import { cx } from "#/lib/cx";
+import { errorWords } from "#/lib/errorText";
+import { usePresence } from "#/realtime/hooks";
+import { CharacterTab } from "./CharacterTab";
+import { ManageTab } from "./ManageTab";
+import { OverviewTab } from "./OverviewTab";
+import { PresenceLine } from "./PresenceLine";
+import { useAgent, useDirectRoom, useStop, useWake } from "./queries";
+
+export const agentTabs = ["overview", "character", "manage"] as const;
+export type AgentTab = (typeof agentTabs)[number];
+
+type Props = { agentId: string; tab: AgentTab; onTab: (tab: AgentTab) => void };
+
+export function AgentPage({ agentId, tab, onTab }: Props) {
+  const t = useT();
+  const agent = useAgent(agentId);
+  if (agent.isPending) return <AgentSkeleton />;
+  if (!agent.data) {
+    const words = errorWords(agent.error);
+    return (
+      <div className="grid h-full place-items-center">
+        <div>
+          <ErrorState
+            title={words.title}
+            hint={words.hint}
+            requestId={words.requestId}
+            {...(words.retryable ? { onRetry: () => void agent.refetch() } : {})}
+          />
+          <div className="flex justify-center">
+            <Button asChild>
+              <Link to="/agents">{t("agents.backToList")}</Link>
+            </Button>
+          </div>
+        </div>
+      </div>
+    );
+  }
+  return (
+    <div className="h-full overflow-y-auto">
+      <div className="mx-auto w-full max-w-[860px] px-4 pt-4 pb-14 sm:px-8 sm:pt-7">
+        <Header agent={agent.data} />
+        <Tabs.Root value={tab} onValueChange={(v) => onTab(v as AgentTab)}>
+          <Tabs.List aria-label={t("agents.tabs")} className="-mx-1 mb-7 flex gap-1 overflow-x-auto border-line border-b px-1">
+            {agentTabs.map((name) => (
+              <Tabs.Trigger
+                key={name}
+                value={name}
+                className={cx(
+                  "hit ring-inset-focus -mb-px whitespace-nowrap rounded-t-control border-transparent border-b-2 px-3 pt-1.5 pb-2.5 font-medium text-side text-text-2 transition-colors",
+                  "hover:text-text data-[state=active]:border-accent data-[state=active]:text-text",
+                )}
+              >
+                {t(`agents.tab.${name}`)}
+              </Tabs.Trigger>
+            ))}
+          </Tabs.List>
+          <Tabs.Content value="overview" className="focus-visible:outline-offset-8">
+            <OverviewTab agent={agent.data} onKey={() => onTab("manage")} />
+          </Tabs.Content>
+          <Tabs.Content value="character" className="focus-visible:outline-offset-8">
+            <CharacterTab key={agent.data.id} agent={agent.data} />
+          </Tabs.Content>
+          <Tabs.Content value="manage" className="focus-visible:outline-offset-8">
+            <ManageTab agent={agent.data} />
+          </Tabs.Content>
+        </Tabs.Root>
+      </div>
+    </div>
+  );
+}
+
+function Header({ agent }: { agent: Agent }) {
+  const t = useT();
+  const navigate = useNavigate();
+  const presence = usePresence(agent.id);
+  const direct = useDirectRoom();
+  const wake = useWake(agent.id);
+  const stop = useStop(agent.id);
+  const off = agent.status === "deactivated";
+  const failed = (title: string) => (err: unknown) =>
+    toast({ tone: "bad", title, detail: [errorWords(err).title, errorWords(err).hint].filter(Boolean).join(". ") });
+  return (
+    <header className="mb-6">
+      <Link to="/agents" className="mb-3 inline-flex items-center gap-1 rounded-control text-side text-text-2 hover:text-text">
+        <ArrowLeft size={16} strokeWidth={1.75} aria-hidden="true" />
+        {t("agents.title")}
+      </Link>
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-3">
+        <Avatar id={agent.id} name={agent.displayName} kind="agent" src={agent.avatarUrl} size={56} />
+        <div className="min-w-0 flex-1 basis-56">
+          <h1 className="flex items-center gap-2">
+            <span className="min-w-0 break-words font-semibold text-head">{agent.displayName}</span>
+            <AgentBadge />
+          </h1>
+          {off ? <p className="text-side text-text-3">{t("agents.deactivatedLong")}</p> : <PresenceLine agentId={agent.id} long />}
+        </div>
+        {!off && (
+          <div className="flex items-center gap-2">
+            <Button
+              variant="primary"
+              busy={direct.isPending}
+              onClick={() =>
+                direct.mutate(agent.id, {
+                  onSuccess: (room) => void navigate({ to: "/rooms/$roomId", params: { roomId: room.id } }),
+                  onError: failed(t("agents.roomFailed")),
+                })
+              }
+            >
+              <MessageSquare size={16} strokeWidth={1.75} />
+              {t("agents.write")}
+            </Button>
+            {presence === "away" ? (
+              <IconButton
+                label={t("agents.wake")}
+                disabled={wake.isPending}
+                onClick={() =>
+                  wake.mutate(undefined, {
+                    onSuccess: (r) =>
+                      toast(
+                        r.woken
+                          ? { title: t("agents.waking", { name: agent.displayName }) }
+                          : { title: t("agents.notWoken"), detail: t("agents.notWokenHint") },
+                      ),
+                    onError: failed(t("agents.notWoken")),
+                  })
+                }
+              >
+                <Play size={16} strokeWidth={1.75} />
+              </IconButton>
+            ) : (
+              <IconButton
+                label={t("agents.stop")}
+                disabled={stop.isPending}
+                onClick={() =>
+                  stop.mutate(undefined, {
+                    onSuccess: () => toast({ title: t("agents.stopping", { name: agent.displayName }) }),
+                    onError: failed(t("agents.notStopped")),
+                  })
+                }
+              >
+                <Square size={16} strokeWidth={1.75} />
+              </IconButton>
+            )}
+          </div>
+        )}
+      </div>
+    </header>
+  );
+}
+
+function AgentSkeleton() {
+  const t = useT();
+  return (
+    <div role="status" aria-busy="true" aria-label={t("common.loading")} className="mx-auto w-full max-w-[860px] px-4 pt-14 sm:px-8">
+      <div className="mb-8 flex items-center gap-4">
+        <Skeleton className="size-14 rounded-panel" />
+        <div>
+          <Skeleton className="mb-2 h-6 w-44" />
+          <Skeleton className="h-4 w-28" />
+        </div>
+      </div>
+      <Skeleton className="mb-3 h-9 w-full" />
+      <Skeleton className="h-40 w-full" />
+    </div>
+  );
+}
