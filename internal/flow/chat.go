@@ -37,8 +37,9 @@ type Chat struct {
 	// Deliver inserts the River job in the transaction of the message (P2).
 	Deliver func(ctx context.Context, tx *pg.Tx, args turn.DeliverArgs) error
 	// Forget ends what an agent (zero: every agent) had to answer in a room it no
-	// longer sits in. It may be nil.
-	Forget func(ctx context.Context, tx *pg.Tx, conv id.Conversation, agent id.Participant) error
+	// longer sits in; Withdraw what a deleted message had asked for. Either may be nil.
+	Forget   func(ctx context.Context, tx *pg.Tx, conv id.Conversation, agent id.Participant) error
+	Withdraw func(ctx context.Context, tx *pg.Tx, mid id.Message) error
 	// Posting bounds what one participant may post (decision 5): limit.New(50, 500, 100_000). Nil is no limit.
 	Posting *limit.Buckets
 	Log     *slog.Logger

@@ -12,9 +12,8 @@ import (
 )
 
 // DeleteMessage takes a message away for everybody: its author, the owner of the
-// agent that wrote it, or an administrator. Its text is gone for good. An agent
-// that has not begun with it is never asked (flow prepares no turn without the
-// message).
+// agent that wrote it, or an administrator. Its text is gone for good. Agents
+// that have not begun with it are no longer asked.
 func (c *Chat) DeleteMessage(ctx context.Context, actor access.Actor, conv id.Conversation, mid id.Message) error {
 	return c.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
 		room, err := c.lock(ctx, tx, actor, conv)
@@ -37,6 +36,11 @@ func (c *Chat) DeleteMessage(ctx context.Context, actor access.Actor, conv id.Co
 		}
 		if _, err := chat.DeleteMessageTx(ctx, tx, conv, mid); err != nil {
 			return err
+		}
+		if c.Withdraw != nil {
+			if err := c.Withdraw(ctx, tx, mid); err != nil {
+				return err
+			}
 		}
 		seq, err := record(ctx, tx, conv, "message_deleted", mid.UUID(), map[string]any{"messageId": mid, "conversationId": conv})
 		if err != nil {
