@@ -62,6 +62,7 @@ func newFake(t *testing.T, fault string) Target {
 		"POST /api/auth/login":                     f.login,
 		"POST /api/auth/agent-token":               f.agentToken,
 		"GET /api/me":                              f.me,
+		"PATCH /api/me":                            f.patchMe,
 		"PUT /api/me/timezone":                     func(_ *http.Request, _ string, in obj) (int, any) { return 200, in },
 		"GET /api/agents":                          f.listAgents,
 		"GET /api/agents/health":                   func(*http.Request, string, obj) (int, any) { return 200, obj{"agents": []any{}} },
@@ -171,6 +172,9 @@ func (f *fake) signup(_ *http.Request, _ string, in obj) (int, any) {
 		"organizations": []obj{{"id": org, "name": "Personal", "isPersonal": true, "role": "owner"}}, "platformAdmin": false, "features": obj{"stream_text": true},
 		"marketingOptIn": false, "analyticsOptIn": in["analyticsOptIn"], "acceptedPolicyVersion": "1", "policyReacceptRequired": false,
 	}
+	if name := str(in, "displayName"); name != "" {
+		f.people[id]["displayName"] = name
+	}
 	f.passwd[str(in, "email")] = id + str(in, "password")
 	return f.session(id)
 }
@@ -204,6 +208,12 @@ func (f *fake) me(_ *http.Request, who string, _ obj) (int, any) {
 	return 200, obj{"id": who, "displayName": a["displayName"], "ownerId": a["ownerId"], "capabilities": []string{}, "settings": obj{}, "modelConfig": a["modelConfig"], "resolvedTools": tools}
 }
 
+func (f *fake) patchMe(_ *http.Request, who string, in obj) (int, any) {
+	p := f.people[who]
+	p["firstName"], p["lastName"], p["displayName"] = in["firstName"], in["lastName"], str(in, "firstName")+" "+str(in, "lastName")
+	return 200, p
+}
+
 func (f *fake) agentRow(id string) obj {
 	row := obj{}
 	for k, v := range f.agents[id] {
@@ -235,7 +245,10 @@ func (f *fake) createAgent(_ *http.Request, who string, in obj) (int, any) {
 		config = obj{}
 	}
 	f.agents[id] = obj{"id": id, "displayName": in["displayName"], "ownerId": who, "status": "active", "runtime": "local", "presenceMode": "manual",
-		"modelConfig": config, "metadata": obj{}, "capabilities": []string{}, "insertedAt": f.stamp()}
+		"modelConfig": config, "metadata": obj{}, "capabilities": []string{}, "insertedAt": f.stamp(), "description": in["description"], "agentType": in["agentType"]}
+	if in["metadata"] != nil {
+		f.agents[id]["metadata"] = in["metadata"]
+	}
 	f.keys[key] = id
 	row := f.agentRow(id)
 	row["apiKey"] = key

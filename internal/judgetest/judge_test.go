@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -198,6 +199,46 @@ func TestGoldenRunnerAgainstTheFake(t *testing.T) {
 	for _, e := range list {
 		t.Run(e.Name, func(t *testing.T) { r.play(t, e) })
 	}
+	r.led.Report(t)
+}
+
+// A whole turn of the golden files, socket steps included, played by the real
+// runner. The parts left out need more of a server than the fake is.
+func TestGoldenTurnAgainstTheFake(t *testing.T) {
+	t.Parallel()
+	r := newGoldenRun(t, newFake(t, ""))
+	play := func(file string, names ...string) {
+		list, err := loadGolden("testdata/golden/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left := slices.Clone(names)
+		for _, e := range list {
+			if len(left) > 0 && e.Name == left[0] {
+				left = left[1:]
+				if !t.Run(e.Name, func(t *testing.T) { r.play(t, e) }) {
+					t.FailNow()
+				}
+			}
+		}
+		if len(left) > 0 {
+			t.Fatalf("%s has no %s in that order", file, left[0])
+		}
+	}
+	play("10_account.json", "signup", "signup_older_client_display_name", "login", "login_wrong_password_never_401", "patch_names")
+	play("20_agents.json", "create_flat_with_key", "create_of_another_person", "get_foreign", "token_ok_is_200", "token_wrong_key")
+	r.vars["agentToken"] = r.vars["oldAgentToken"]
+	play("30_conversations.json", "human_socket", "heartbeat", "join_user", "presence_snapshot", "join_user_of_another", "rejoin_user_replaces",
+		"presence_snapshot_on_rejoin", "create_direct", "create_direct_again_is_the_same", "new_conversation_event", "get", "get_foreign", "create_group",
+		"patch_title", "title_event", "join_conversation_foreign", "join_conversation_foreign_refused", "push_without_join_changes_nothing", "intruder_was_not_stored")
+	play("40_executors.json", "register", "register_same_key_same_id", "heartbeat", "heartbeat_unknown", "foreign_token", "deregister_superseded_leaves_the_row",
+		"usage", "mcp_end_turn", "mcp_unknown_tool_reads_as_failed")
+	play("50_messages.json", "human_joins_the_room", "room_recent_messages", "second_device", "second_device_joins", "agent_socket", "agent_joins_with_executor",
+		"agent_catchup", "agent_comes_online", "m1_push", "m1_echo", "m1_other_device_is_told_read", "m1_gateway", "stream_started", "stream_started_event",
+		"stream_tool", "stream_tool_event", "stream_writing", "stream_writing_event", "reply", "reply_event", "reply_moves_the_row", "ack",
+		"list_newest_first_for_agents", "list_limit_1_is_the_newest", "list_before_is_strictly_older", "unread_counts", "mark_read", "mark_read_other_device",
+		"unread_counts_after", "m2_push", "m2_gateway", "m3_push_while_drafting", "m3_echo", "m3_waits_for_the_turn", "stale_draft_409", "stale_draft_not_stored",
+		"cancel_with_signal_id", "end_turn_message_exempt_from_stale", "ack_second", "reply_third", "catchup_finds_nothing")
 	r.led.Report(t)
 }
 
