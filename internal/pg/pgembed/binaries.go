@@ -26,18 +26,31 @@ func Find(binDir string) (Binaries, error) {
 		}
 		return b, nil
 	}
-	for _, dirs := range [][]string{onPath(), installed(), fromNPM()} {
-		if b, ok := best(dirs); ok {
+	for _, dirs := range places() {
+		if b, ok := best(dirs, 0); ok {
 			return b, nil
 		}
 	}
 	return Binaries{}, ErrNoBinaries
 }
 
-func best(dirs []string) (Binaries, bool) {
+func places() [][]string { return [][]string{onPath(), installed(), fromNPM()} }
+
+// findMajor looks for one major everywhere.
+func findMajor(major int) (Binaries, bool) {
+	for _, dirs := range places() {
+		if b, ok := best(dirs, major); ok {
+			return b, true
+		}
+	}
+	return Binaries{}, false
+}
+
+// best is the highest ranked of the wanted major; 0 wants any.
+func best(dirs []string, want int) (Binaries, bool) {
 	var found []Binaries
 	for _, d := range dirs {
-		if b, ok := inspect(d); ok {
+		if b, ok := inspect(d); ok && (want == 0 || b.Major == want) {
 			found = append(found, b)
 		}
 	}

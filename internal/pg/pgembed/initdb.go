@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -21,15 +22,20 @@ const superuser = "postgres"
 const socketPort = "5432" // part of the socket's name; nothing listens on TCP
 
 // Init makes a new data folder, owned by owner. The folder must be absent or empty.
-func Init(ctx context.Context, b Binaries, owner Owner, dataDir string) error {
+// more are further flags of initdb.
+func Init(ctx context.Context, b Binaries, owner Owner, dataDir string, more ...string) error {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return fmt.Errorf("make data folder: %w", err)
 	}
 	if err := owner.Chown(dataDir); err != nil {
 		return fmt.Errorf("give data folder to postgres: %w", err)
 	}
-	cmd := owner.Command(filepath.Join(b.Dir, "initdb"), "-D", dataDir, "-U", superuser, "-A", "trust",
-		"-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions")
+	locale := "C.UTF-8"
+	if runtime.GOOS == "darwin" { // which has no such locale
+		locale = "en_US.UTF-8"
+	}
+	args := append([]string{"-D", dataDir, "-U", superuser, "-A", "trust", "-E", "UTF8", "--locale=" + locale, "--no-instructions"}, more...)
+	cmd := owner.Command(filepath.Join(b.Dir, "initdb"), args...)
 	var out tail
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {

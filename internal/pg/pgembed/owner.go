@@ -44,6 +44,9 @@ func OwnerFor(paths ...string) Owner {
 			}
 		}
 	}
+	if o.how = unprivileged(); o.how == userNamespace {
+		return o
+	}
 	for _, p := range paths {
 		if !reachable(p, o.uid, o.gid) {
 			o.how = privileged()
@@ -91,12 +94,26 @@ func (o Owner) Chown(path string) error {
 	return os.Chown(path, o.uid, o.gid)
 }
 
+// ChownAll gives a folder and all in it to the owner.
+func (o Owner) ChownAll(dir string) error {
+	return filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if o.how == userNamespace {
+			return os.Lchown(path, 0, 0)
+		}
+		return os.Lchown(path, o.uid, o.gid)
+	})
+}
+
 // Command prepares a program that runs as the owner, in its own process group, so
 // that a terminal's Ctrl-C reaches us first.
 func (o Owner) Command(path string, args ...string) *exec.Cmd {
 	cmd := exec.Command(path, args...)
 	cmd.Dir = "/" // our own working folder may be closed to the owner
-	cmd.Env = append(os.Environ(), "LC_ALL=C", "LANG=C", "PGTZ=", "TZ=UTC")
+	// Not our environment: it may hold keys, and the database's user can read its own.
+	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/", "LC_ALL=C", "TZ=UTC"}
 	cmd.SysProcAttr = o.attr()
 	return cmd
 }

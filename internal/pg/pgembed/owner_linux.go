@@ -3,6 +3,7 @@ package pgembed
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"strconv"
 	"syscall"
 )
@@ -18,6 +19,32 @@ func privileged() handover {
 		return userWithCaps
 	}
 	return userNamespace
+}
+
+// unprivileged is how root hands over when every folder is open to the user. Root
+// that may not enter a user's folder (as in some containers) keeps the files.
+func unprivileged() handover {
+	if permitted()&(1<<capDACOverride) != 0 {
+		return plainUser
+	}
+	return userNamespace
+}
+
+// isPostmaster reports whether the process is a postmaster on this data folder.
+func isPostmaster(pid int, dataDir string) bool {
+	cmdline, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	return err == nil && bytes.Contains(cmdline, []byte("postgres")) && bytes.Contains(cmdline, []byte("\x00"+dataDir+"\x00"))
+}
+
+// inUse reports whether any process works in the data folder, as all of Postgres's do.
+func inUse(dataDir string) bool {
+	links, _ := filepath.Glob("/proc/[0-9]*/cwd") // the pattern is a constant and valid
+	for _, l := range links {
+		if cwd, err := os.Readlink(l); err == nil && cwd == dataDir {
+			return true
+		}
+	}
+	return false
 }
 
 // permitted is the set of capabilities that we may hand on.

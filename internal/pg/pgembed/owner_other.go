@@ -2,9 +2,21 @@
 
 package pgembed
 
-import "syscall"
+import (
+	"bytes"
+	"os/exec"
+	"strconv"
+	"syscall"
+)
 
-func privileged() handover { return plainUser }
+func privileged() handover   { return plainUser }
+func unprivileged() handover { return plainUser }
+
+// isPostmaster reports whether the process is a postmaster on this data folder.
+func isPostmaster(pid int, dataDir string) bool {
+	out, err := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
+	return err == nil && bytes.Contains(out, []byte("postgres")) && bytes.Contains(out, []byte(dataDir))
+}
 
 func (o Owner) attr() *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true}
@@ -16,3 +28,6 @@ func (o Owner) attr() *syscall.SysProcAttr {
 
 // dieWithUs can do nothing here: the next Start ends a leftover.
 func dieWithUs(*syscall.SysProcAttr) {}
+
+// inUse cannot tell here; Postgres's own check of shared memory does.
+func inUse(string) bool { return false }

@@ -172,7 +172,7 @@ func launch(home string, bins pgembed.Binaries, bouncer string, owner pgembed.Ow
 	if err := owner.Chown(run); err != nil {
 		return "", fmt.Errorf("start test server: %w", err)
 	}
-	if err := pgembed.Init(ctx, bins, owner, filepath.Join(run, "data")); err != nil {
+	if err := pgembed.Init(ctx, bins, owner, filepath.Join(run, "data"), "--no-sync"); err != nil {
 		return "", fmt.Errorf("start test server: %w", err)
 	}
 	if err := configure(run, owner); err != nil {

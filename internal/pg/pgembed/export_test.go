@@ -1,0 +1,13 @@
+//go:build unix
+
+package pgembed
+
+// WithCaps and InNamespace force one of root's two ways into its own folders.
+func (o Options) WithCaps() Options    { o.handover = new(userWithCaps); return o }
+func (o Options) InNamespace() Options { o.handover = new(userNamespace); return o }
+
+// CommandOf is the command that runs the server, without the tie to this process.
+func CommandOf(s *Server) (path string, args []string, owner Owner) {
+	c := s.command()
+	return c.Path, c.Args[1:], s.owner
+}
