@@ -1,0 +1,168 @@
+package chat_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/agntchat/agntchat/internal/chat"
+	"github.com/agntchat/agntchat/internal/fault"
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/pg"
+	"github.com/agntchat/agntchat/internal/pg/pgtest"
+)
+
+// room is a person and a room of theirs.
+func room(t *testing.T, tx *pg.Tx) (id.Conversation, id.Participant) {
+	t.Helper()
+	p, org, c := id.New[id.Participant](), id.New[id.Organization](), id.New[id.Conversation]()
+	for _, s := range []struct {
+		sql  string
+		args []any
+	}{
+		{`INSERT INTO participants (id, kind, display_name) VALUES ($1::uuid, 'human', 'Ada')`, []any{p}},
+		{`INSERT INTO accounts (id, email) VALUES ($1::uuid, $2::text)`, []any{p, p.String()}},
+		{`INSERT INTO organizations (id, name, is_personal, owner_id) VALUES ($1::uuid, 'Mine', true, $2::uuid)`, []any{org, p}},
+	} {
+		if _, err := tx.Exec(t.Context(), s.sql, s.args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ok, err := chat.CreateTx(t.Context(), tx, chat.NewRoom{ID: c, Type: chat.Group, CreatedBy: p, OrganizationID: org})
+	if err != nil || !ok {
+		t.Fatalf("create: %v, %v", ok, err)
+	}
+	if added, err := chat.AddMembersTx(t.Context(), tx, c, chat.Admin, p); err != nil || len(added) != 1 {
+		t.Fatalf("add: %v, %v", added, err)
+	}
+	return c, p
+}
+
+func say(t *testing.T, tx *pg.Tx, c id.Conversation, p id.Participant, meta string) (id.Message, chat.Placed) {
+	t.Helper()
+	m := id.New[id.Message]()
+	at, err := chat.InsertTx(t.Context(), tx, chat.NewMessage{
+		ID: m, ConversationID: c, SenderID: p, SenderKind: chat.Human, Content: "x", ContentType: "text", Metadata: json.RawMessage(meta),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, at
+}
+
+// TestM2_TimeStrictlyIncreases inside one transaction, where now() stands still.
+func TestM2_TimeStrictlyIncreases(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	c, p := room(t, tx)
+	_, last := say(t, tx, c, p, "")
+	for n := range 20 {
+		_, at := say(t, tx, c, p, "")
+		if !at.At.After(last.At) || at.MessageSeq != last.MessageSeq+1 || at.Version != last.Version+1 {
+			t.Fatalf("message %d: %+v after %+v", n, at, last)
+		}
+		last = at
+	}
+	seats, err := chat.Seats(t.Context(), tx, c)
+	if err != nil || len(seats) != 1 || seats[0].LastReadSeq != last.MessageSeq {
+		t.Fatalf("the sender's read mark: %+v, %v", seats, err)
+	}
+}
+
+func TestP8_MergeMetadata(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	c, p := room(t, tx)
+	m, _ := say(t, tx, c, p, `{"keep": {"a": null}, "drop": 1}`)
+	meta, changed, err := chat.MergeMessageMetadataTx(t.Context(), tx, m, json.RawMessage(`{"drop": null, "new": [1]}`))
+	if err != nil || !changed || string(meta) != `{"new": [1], "keep": {"a": null}}` {
+		t.Fatalf("%s %v %v: nested nulls are people's own", meta, changed, err)
+	}
+	if _, changed, err = chat.MergeMessageMetadataTx(t.Context(), tx, m, json.RawMessage(`{"new": [1], "gone": null}`)); err != nil || changed {
+		t.Fatalf("a patch that changes nothing: %v %v", changed, err)
+	}
+	if _, _, err = chat.MergeMessageMetadataTx(t.Context(), tx, id.New[id.Message](), json.RawMessage(`{}`)); fault.KindOf(err) != fault.NotFound {
+		t.Fatalf("absent: %v", err)
+	}
+}
+
+func TestP8_ChangesAreDense(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	c, p := room(t, tx)
+	m, _ := say(t, tx, c, p, "")
+	seq, err := chat.RecordTx(t.Context(), tx, c, "message_metadata_changed", m.UUID(), nil)
+	if err != nil || seq != 2 {
+		t.Fatalf("seq %d, %v", seq, err)
+	}
+	if _, err := chat.RecordTx(t.Context(), tx, c, "conversation_title_changed", uuid.Nil, json.RawMessage(`{"title":null}`)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := chat.Changes(t.Context(), tx, c, 1, 10)
+	if err != nil || len(got) != 2 || got[0].SubjectID != m.UUID() || got[1].SubjectID != uuid.Nil || got[1].Seq != 3 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if _, err := chat.RecordTx(t.Context(), tx, id.New[id.Conversation](), "x", uuid.Nil, nil); fault.KindOf(err) != fault.NotFound {
+		t.Fatalf("absent room: %v", err)
+	}
+	if n, err := chat.PruneChangesTx(t.Context(), tx, 1, 100); err != nil || n != 0 {
+		t.Fatalf("pruned %d, %v", n, err)
+	}
+}
+
+func TestP8_ReadMarkNeverGoesBack(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	c, p := room(t, tx)
+	say(t, tx, c, p, "")
+	for _, want := range []bool{false, false} {
+		if moved, err := chat.MarkReadTx(context.Background(), tx, c, p); err != nil || moved != want {
+			t.Fatalf("moved %v, %v", moved, err)
+		}
+	}
+	if role, err := chat.Role(t.Context(), tx, c, id.New[id.Participant]()); err != nil || role != "" {
+		t.Fatalf("a stranger's role %q, %v", role, err)
+	}
+	if err := chat.DeleteTx(t.Context(), tx, c); err != nil {
+		t.Fatal(err)
+	}
+	if role, err := chat.Role(t.Context(), tx, c, p); err != nil || role != "" {
+		t.Fatalf("role in a deleted room %q, %v", role, err)
+	}
+}
+
+// TestP8_DirectRoomIsUnique: decision 6.
+func TestP8_DirectRoomIsUnique(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	_, p := room(t, tx)
+	var org id.Organization
+	if err := tx.QueryRow(t.Context(), `SELECT id FROM organizations WHERE owner_id = $1::uuid`, p).Scan(&org); err != nil {
+		t.Fatal(err)
+	}
+	key := chat.DirectKey(p, id.New[id.Participant]())
+	n := chat.NewRoom{ID: id.New[id.Conversation](), Type: chat.Direct, CreatedBy: p, OrganizationID: org, DirectKey: &key}
+	first := n.ID
+	for _, want := range []bool{true, false} {
+		if made, err := chat.CreateTx(t.Context(), tx, n); err != nil || made != want {
+			t.Fatalf("made %v, %v", made, err)
+		}
+		n.ID = id.New[id.Conversation]()
+	}
+	if got, err := chat.FindDirect(t.Context(), tx, org, key); err != nil || got != first {
+		t.Fatalf("found %v, %v", got, err)
+	}
+}
+
+func TestP8_ClosedHuddlesInBothSpellings(t *testing.T) {
+	t.Parallel()
+	for meta, want := range map[string]bool{
+		`{}`: false, `{"huddle_status":"open"}`: false, `{"huddle_status":"resolved"}`: true, `{"thread_status":"abandoned"}`: true, `{"huddle_status":7}`: false,
+	} {
+		if got := (chat.Room{Metadata: json.RawMessage(meta)}).Closed(); got != want {
+			t.Errorf("%s: %v", meta, got)
+		}
+	}
+}

@@ -1,0 +1,23 @@
+package chat
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agntchat/agntchat/internal/pg/pgtest"
+)
+
+// TestM2_StatementsPlan plans every statement against the migrated schema.
+func TestM2_StatementsPlan(t *testing.T) {
+	t.Parallel()
+	for _, sql := range []string{
+		sqlCreateRoom, sqlFindDirect, sqlGetRoom, sqlLockRoom, sqlSetTitle, sqlSetAvatar, sqlSetAgentsAdd, sqlMergeRoomMetadata, sqlDeleteRoom,
+		sqlSetStreak, sqlAddMember, sqlRemoveMember, sqlSetRole, sqlRole, sqlSeats, sqlMarkRead, sqlInsertMessage, sqlFindByKey, sqlBrief, sqlSeqOf,
+		sqlDeleteMessage, sqlMergeMessageMetadata, sqlRecordChange, sqlChanges, sqlPruneChanges,
+	} {
+		plan := pgtest.Plan(t, sql)
+		if strings.Contains(plan, "Seq Scan on messages") || strings.Contains(plan, "Seq Scan on conversations ") {
+			t.Errorf("reads a whole table:\n%s\n%s", sql, plan)
+		}
+	}
+}
