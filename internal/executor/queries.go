@@ -34,3 +34,6 @@ const querySetStatus = `UPDATE executors SET status = $2, updated_at = now() WHE
 
 const queryTouch = `UPDATE executors SET last_seen_at = now(), updated_at = now(), status = 'online'
 WHERE id = ANY($1::uuid[]) AND status <> 'disabled'`
+
+const querySilent = `UPDATE executors SET status = 'offline', updated_at = now()
+WHERE id = $1 AND status = 'online' AND last_seen_at < now() - make_interval(secs => $2)`

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -70,6 +71,16 @@ func SetStatusTx(ctx context.Context, tx *pg.Tx, ex id.Executor, status string) 
 		return fmt.Errorf("set executor status: %w", err)
 	}
 	return nil
+}
+
+// SilentTx takes an executor offline that was not heard of for a time; false when
+// it was.
+func SilentTx(ctx context.Context, tx *pg.Tx, ex id.Executor, after time.Duration) (bool, error) {
+	tag, err := tx.Exec(ctx, querySilent, ex, after.Seconds())
+	if err != nil {
+		return false, fmt.Errorf("take executor offline: %w", err)
+	}
+	return tag.RowsAffected() > 0, nil
 }
 
 // TouchTx notes a sign of life of several executors at once.

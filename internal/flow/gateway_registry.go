@@ -86,8 +86,9 @@ func (r *executorRegistry) put(e executor.Executor, seen time.Time) {
 	}
 }
 
-// join adds a socket; false when the executor is not known.
-func (r *executorRegistry) join(ex id.Executor, s ExecutorSocket) bool {
+// join adds a socket, and tells whether the executor had been taken offline since
+// it was revived.
+func (r *executorRegistry) join(ex id.Executor, s ExecutorSocket) (wasOffline bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	x := r.executors[ex]
@@ -96,8 +97,9 @@ func (r *executorRegistry) join(ex id.Executor, s ExecutorSocket) bool {
 	}
 	x.sockets = append(x.sockets, s)
 	x.pushed[s] = map[id.QueueItem]struct{}{}
+	wasOffline = x.offline
 	x.offline, x.seen = false, time.Now()
-	return true
+	return wasOffline
 }
 
 // leave removes a socket and returns what was pushed down it and is not yet
@@ -212,16 +214,41 @@ func (r *executorRegistry) joinedAgents() []id.Participant {
 }
 
 // silent lists executors without a socket that were not heard of since before.
-func (r *executorRegistry) silent(before time.Time) []reachable {
+func (r *executorRegistry) silent(before time.Time) []id.Executor {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var out []reachable
+	var out []id.Executor
 	for _, x := range r.executors {
-		if !x.offline && len(x.sockets) == 0 && x.seen.Before(before) {
-			out = append(out, reachable{id: x.id, agent: x.agent})
+		if x.silentSince(before) {
+			out = append(out, x.id)
 		}
 	}
 	return out
+}
+
+func (x *reachable) silentSince(before time.Time) bool {
+	return !x.offline && len(x.sockets) == 0 && x.seen.Before(before)
+}
+
+// silence marks an executor offline if it is still silent, and names its agent.
+func (r *executorRegistry) silence(ex id.Executor, before time.Time) (agent id.Participant, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	x := r.executors[ex]
+	if x == nil || !x.silentSince(before) {
+		return id.Participant{}, false
+	}
+	x.offline, x.commands = true, nil
+	return x.agent, true
+}
+
+// unsilence takes that back: the row says that it lives.
+func (r *executorRegistry) unsilence(ex id.Executor) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if x := r.executors[ex]; x != nil {
+		x.offline, x.seen = false, time.Now()
+	}
 }
 
 // online reports that one of the agent's executors is: its socket is joined or

@@ -138,24 +138,19 @@ func (g *Gateway) keepDirective(ctx context.Context, agent id.Participant, d dir
 // their own: each is answered in its turn. The draft is measured against
 // everything that is in the room now, so that only what comes later makes it stale.
 func (g *Gateway) addHistory(ctx context.Context, d *Delivery, limit int) error {
-	waiting, err := turn.WaitingInRoom(ctx, g.DB, d.Claim.AgentID, d.Claim.ConversationID)
-	if err != nil {
+	var err error
+	if d.Recent, err = view.TurnHistory(ctx, g.DB, d.Claim.ConversationID, d.Claim.AgentID, limit); err != nil {
 		return err
 	}
-	page, err := view.Timeline(ctx, g.DB, d.Claim.ConversationID, nil, limit+len(waiting))
+	slices.Reverse(d.Recent)
+	newest, err := view.Timeline(ctx, g.DB, d.Claim.ConversationID, nil, 1)
 	if err != nil {
 		return err
 	}
 	d.LatestSeen = d.Message.ID
-	if len(page) > 0 {
-		d.LatestSeen = page[0].ID
+	if len(newest) > 0 {
+		d.LatestSeen = newest[0].ID
 	}
-	for _, m := range page {
-		if len(d.Recent) < limit && (m.Seq <= d.Message.Seq || !slices.Contains(waiting, m.ID)) {
-			d.Recent = append(d.Recent, m)
-		}
-	}
-	slices.Reverse(d.Recent)
 	return nil
 }
 

@@ -122,7 +122,15 @@ var errSuperseded = fault.New(fault.Conflict, "superseded", "A newer process has
 
 // AddSocket lets an executor's socket take work, and claims what waits.
 func (g *Gateway) AddSocket(actor access.Actor, ex id.Executor, s ExecutorSocket) {
-	g.reg.join(ex, s)
+	if g.reg.join(ex, s) { // it was silent between the join and its answer
+		err := g.DB.InTx(g.life, func(ctx context.Context, tx *pg.Tx) error {
+			_, err := executor.BeatTx(ctx, tx, actor.ID, ex, executor.Beat{})
+			return err
+		})
+		if err != nil {
+			g.complain(g.life, "revive executor failed", err, actor.ID)
+		}
+	}
 	g.Wake(actor.ID)
 	g.tell.wake(actor.ID)
 }
@@ -163,8 +171,9 @@ func (g *Gateway) Catchup(ctx context.Context, actor access.Actor) (waiting int,
 // work back, and looks for waiting work that no wake announced.
 func (g *Gateway) sweepExecutors(ctx context.Context) error {
 	var errs error
-	for _, x := range g.reg.silent(time.Now().Add(-g.cfg.ExecutorTimeout)) {
-		if err := g.takeOffline(ctx, x.agent, x.id); err != nil {
+	before := time.Now().Add(-g.cfg.ExecutorTimeout)
+	for _, ex := range g.reg.silent(before) {
+		if err := g.takeOffline(ctx, ex, before); err != nil {
 			errs = errors.Join(errs, err)
 		}
 	}
@@ -173,12 +182,22 @@ func (g *Gateway) sweepExecutors(ctx context.Context) error {
 	return errors.Join(errs, err)
 }
 
-func (g *Gateway) takeOffline(ctx context.Context, agent id.Participant, ex id.Executor) error {
-	err := g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error { return executor.SetStatusTx(ctx, tx, ex, executor.Offline) })
-	if err != nil {
+// takeOffline decides in memory first, then by the row: a heartbeat or a join in
+// between wins.
+func (g *Gateway) takeOffline(ctx context.Context, ex id.Executor, before time.Time) error {
+	agent, ok := g.reg.silence(ex, before)
+	if !ok {
+		return nil
+	}
+	gone := false
+	err := g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) (err error) {
+		gone, err = executor.SilentTx(ctx, tx, ex, g.cfg.ExecutorTimeout)
+		return err
+	})
+	if err != nil || !gone {
+		g.reg.unsilence(ex) // looked at again later
 		return err
 	}
-	g.reg.setOffline(ex)
 	_, err = g.releaseExecutor(ctx, agent, ex)
 	g.tell.wake(agent)
 	return err

@@ -76,6 +76,17 @@ func OwnerOf(ctx context.Context, q pg.Querier, owner id.Participant) (AgentOwne
 	return o, nil
 }
 
+const turnHistorySQL = `SELECT ` + messageColumns + messageFrom + ` WHERE m.conversation_id = $1::uuid AND m.deleted_at IS NULL
+	AND (m.message_type IS NULL OR m.message_type NOT IN ` + hiddenTypes + `)
+	AND NOT EXISTS (SELECT 1 FROM queued_messages q WHERE q.message_id = m.id AND q.agent_id = $2::uuid AND q.lease_until IS NULL)
+	ORDER BY m.inserted_at DESC LIMIT $3::integer`
+
+// TurnHistory is the newest page of a room's timeline, newest first, without the
+// messages that wait for a turn of the agent.
+func TurnHistory(ctx context.Context, q pg.Querier, c id.Conversation, agent id.Participant, limit int) ([]Message, error) {
+	return messages(ctx, q, turnHistorySQL, c, agent, limit)
+}
+
 // LatestBy is the newest message of a participant in a room since a time, in any
 // type but errors; zero when there is none.
 func LatestBy(ctx context.Context, q pg.Querier, c id.Conversation, sender id.Participant, since time.Time) (id.Message, error) {
