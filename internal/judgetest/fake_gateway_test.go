@@ -1,9 +1,12 @@
 package judgetest
 
 import (
+	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 )
@@ -81,6 +84,19 @@ func (f *fake) store(id, who, content string, metadata, kind any) obj {
 	if f.fault == "no_nonce_echo" {
 		m["metadata"] = obj{}
 	}
+	named := f.mentions(room, content)
+	if len(named) > 0 {
+		meta, list := obj{}, []obj{}
+		if old, ok := metadata.(obj); ok {
+			maps.Copy(meta, old)
+		}
+		for _, n := range named {
+			list = append(list, obj{"displayName": f.participant(n)["displayName"]})
+		}
+		meta["mentions"] = list
+		m["metadata"] = meta
+	}
+	woken := f.woken(room, who, named)
 	room.messages = append(room.messages, m)
 	f.broadcast("conversation:"+id, "new_message", m)
 	for _, member := range room.members {
@@ -91,7 +107,7 @@ func (f *fake) store(id, who, content string, metadata, kind any) obj {
 		}
 		room.unread[member]++
 		f.toUser(member, "conversation_updated", obj{"conversationId": id, "lastMessage": m})
-		if f.agents[member] != nil && p["type"] == "human" {
+		if slices.Contains(woken, member) {
 			f.queue = append(f.queue, &fakeItem{id: uuid.NewString(), agent: member, msg: m})
 			if f.agentRow(member)["online"] == false {
 				f.remeta(m, "awaiting_agent", obj{"agent_id": member})
@@ -99,7 +115,59 @@ func (f *fake) store(id, who, content string, metadata, kind any) obj {
 		}
 	}
 	f.dispatch()
+	if p["type"] == "agent" && len(named) > 0 && len(woken) == 0 && f.inARow(room) == 13 {
+		notice := obj{"id": uuid.NewString(), "conversationId": id, "senderId": nil, "senderName": nil, "content": "The agents were stopped.", "contentType": "status_update",
+			"metadata": obj{"code": "agent_loop"}, "insertedAt": f.stamp(), "updatedAt": m["updatedAt"]}
+		room.messages = append(room.messages, notice)
+		f.broadcast("conversation:"+id, "new_message", notice)
+	}
 	return m
+}
+
+// mentions resolves @[Name] and @Name of agents, longest first, outside code.
+func (f *fake) mentions(room *fakeRoom, content string) []string {
+	text := " " + strings.ToLower(regexp.MustCompile("`[^`]*`").ReplaceAllString(content, ""))
+	agents := slices.DeleteFunc(slices.Clone(room.members), func(id string) bool { return f.agents[id] == nil })
+	name := func(id string) string { return strings.ToLower(str(f.agents[id], "displayName")) }
+	slices.SortFunc(agents, func(a, b string) int { return len(name(b)) - len(name(a)) })
+	var out []string
+	for _, id := range agents {
+		form := regexp.MustCompile(`\W@(?:\[` + regexp.QuoteMeta(name(id)) + `\]|` + regexp.QuoteMeta(name(id)) + `)`)
+		if form.MatchString(text) {
+			out = append(out, id)
+			text = form.ReplaceAllString(text, " ")
+		}
+	}
+	return out
+}
+
+func (f *fake) inARow(room *fakeRoom) int {
+	n := 0
+	for _, m := range slices.Backward(room.messages) {
+		if f.people[str(m, "senderId")] != nil {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// woken is who gets a queue row for a message that is about to be stored.
+func (f *fake) woken(room *fakeRoom, who string, named []string) []string {
+	if f.people[who] == nil {
+		if f.inARow(room) >= 12 && f.fault != "endless_loop" {
+			return nil
+		}
+		return slices.DeleteFunc(slices.Clone(named), func(id string) bool { return id == who })
+	}
+	if len(named) > 0 {
+		return named
+	}
+	i := slices.IndexFunc(room.members, func(id string) bool { return f.agents[id] != nil })
+	if i < 0 {
+		return nil
+	}
+	return room.members[i : i+1]
 }
 
 // remeta sets or clears one metadata key and tells the room the whole map.

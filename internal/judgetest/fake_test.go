@@ -2,6 +2,7 @@ package judgetest
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -67,6 +68,7 @@ func newFake(t *testing.T, fault string) Target {
 		"GET /api/agents":                          f.listAgents,
 		"GET /api/agents/health":                   func(*http.Request, string, obj) (int, any) { return 200, obj{"agents": []any{}} },
 		"POST /api/agents":                         f.createAgent,
+		"POST /api/agents/{id}/regenerate-key":     f.regenerate,
 		"GET /api/agents/{id}":                     f.getAgent,
 		"PATCH /api/agents/{id}":                   f.patchAgent,
 		"PATCH /api/agents/me/model-config":        ok204,
@@ -253,6 +255,22 @@ func (f *fake) createAgent(_ *http.Request, who string, in obj) (int, any) {
 	row := f.agentRow(id)
 	row["apiKey"] = key
 	return 201, row
+}
+
+func (f *fake) regenerate(r *http.Request, _ string, _ obj) (int, any) {
+	id, key := r.PathValue("id"), "ak_"+uuid.NewString()
+	maps.DeleteFunc(f.keys, func(_, agent string) bool { return agent == id })
+	maps.DeleteFunc(f.tokens, func(_, who string) bool { return who == id })
+	f.keys[key] = id
+	for c := range f.conns {
+		if c.who == id {
+			delete(f.conns, c)
+			close(c.out)
+		}
+	}
+	row := f.agentRow(id)
+	row["apiKey"] = key
+	return 200, row
 }
 
 func (f *fake) getAgent(r *http.Request, who string, _ obj) (int, any) {

@@ -17,6 +17,7 @@ func TestSuitesAgainstTheFake(t *testing.T) {
 	g := newFake(t, "")
 	t.Run("Bridge", func(t *testing.T) { RunStockBridgeTurn(t, g) })
 	t.Run("Desktop", func(t *testing.T) { RunDesktopDay(t, g) })
+	t.Run("Rules", func(t *testing.T) { RunWakeRules(t, g) })
 	t.Run("Five", func(t *testing.T) { RunTwoBrowsersFiveConnections(t, g) })
 }
 
@@ -54,6 +55,7 @@ func TestSuitesFailOnFaults(t *testing.T) {
 		{"no_nonce_echo", "Day/Rooms", "client_nonce"},
 		{"answer_again", "Live/Killed_when_answered", "answered 2 times"},
 		{"claims_lost", "Live/Killed_when_started", "answer with"},
+		{"endless_loop", "Wake/Agent_loop_is_cut", "the agents were cut"},
 		{"no_read_event", "Day/Echo_and_unread", "badge of the other device"},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
@@ -83,6 +85,7 @@ func TestFaultySuites(t *testing.T) {
 	g.Patience = 3 * time.Second
 	RunStockBridgeTurn(t, g)
 	RunDesktopDay(t, g)
+	RunWakeRules(t, g)
 }
 
 // playFault lets a desktop and a bridge talk and ignores every failure; only
