@@ -1,4 +1,4 @@
-// The official client against our server. phoenix_test.go serves and steers it.
+// The official client against our server. internal/realtime/phxtest/phoenix_test.go serves and steers it.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { Presence, Socket } from "phoenix";

@@ -1,8 +1,4 @@
-// Package phoenix runs the official npm client of Phoenix Channels against our
-// socket server: the same transport and bus as in production, with channels made
-// for the purpose. The tests themselves are in client.test.js; this file serves
-// them and lets them restart the server and close sockets.
-package phoenix
+package phxtest_test
 
 import (
 	"context"
@@ -24,8 +20,15 @@ import (
 	"github.com/agntchat/agntchat/internal/realtime/socket"
 )
 
-const limit = 2 * time.Minute
+const (
+	limit = 2 * time.Minute
+	suite = "../../../interop/phoenix"
+)
 
+// TestPhoenixClient runs the official npm client of Phoenix Channels against our
+// socket server: the same transport and bus as in production, with channels made
+// for the purpose. The tests themselves are in interop/phoenix/client.test.js;
+// this file serves them and lets them restart the server and close sockets.
 func TestPhoenixClient(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -52,6 +55,7 @@ func TestPhoenixClient(t *testing.T) {
 	}()
 
 	node := exec.CommandContext(ctx, "node", "--test", "--test-force-exit", "--test-reporter=spec", "client.test.js")
+	node.Dir = suite
 	node.WaitDelay = 5 * time.Second
 	node.Env = append(os.Environ(), "PHX_URL=ws://"+s.addr+"/socket", "PHX_CONTROL=http://"+control.Addr().String())
 	out, err := node.CombinedOutput()
@@ -67,15 +71,16 @@ func install(ctx context.Context, t *testing.T) {
 	if _, err := exec.LookPath("node"); err != nil {
 		t.Fatal("Node 20 is needed: it runs the official client")
 	}
-	lock, err := os.Stat("package-lock.json")
+	lock, err := os.Stat(filepath.Join(suite, "package-lock.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	done, err := os.Stat(filepath.Join("node_modules", ".package-lock.json"))
+	done, err := os.Stat(filepath.Join(suite, "node_modules", ".package-lock.json"))
 	if err == nil && !done.ModTime().Before(lock.ModTime()) {
 		return
 	}
 	npm := exec.CommandContext(ctx, "npm", "ci", "--no-audit", "--no-fund")
+	npm.Dir = suite
 	if out, err := npm.CombinedOutput(); err != nil {
 		t.Fatalf("npm ci: %v\n%s", err, out)
 	}
