@@ -237,7 +237,7 @@ func (c *Chat) settle(ctx context.Context, tx *pg.Tx, actor access.Actor, d draf
 	}
 	reason, silent := silentEnd(d)
 	switch {
-	case d.streamID == "" && d.kind != "EndTurn":
+	case d.streamID == "" && d.kind != "EndTurn" && d.kind != "ErrorReport":
 		return nil
 	case claim != nil && silent:
 		return turn.MarkPassedTx(ctx, tx, claim.QueueID, reason)
@@ -247,6 +247,9 @@ func (c *Chat) settle(ctx context.Context, tx *pg.Tx, actor access.Actor, d draf
 	outcome := turn.Answered
 	if silent {
 		outcome = turn.Passed
+	}
+	if d.kind == "ErrorReport" { // a stock bridge acks first, then reports
+		outcome = turn.Failed
 	}
 	done, err := turn.SettleTx(ctx, tx, actor.ID, d.ConversationID, mid, outcome)
 	if err != nil {
