@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
@@ -33,7 +32,9 @@ type Server struct {
 
 	mu       sync.Mutex
 	conns    map[*Conn]struct{}
-	opening  int
+	last     ticket
+	opening  map[ticket]struct{} // upgrades under way
+	orders   []order             // to close connections that may be among them
 	draining bool
 	cut      bool          // the drain has given up waiting: nothing starts any more
 	empty    chan struct{} // closed when draining and the last connection is gone
@@ -49,7 +50,7 @@ func New(cfg Config) *Server {
 	return &Server{
 		cfg: cfg, metrics: newMetrics(cfg.Registerer), base: base, cancel: cancel,
 		joining: make(chan struct{}, cfg.Limits.Joining),
-		conns:   make(map[*Conn]struct{}), empty: make(chan struct{}),
+		conns:   make(map[*Conn]struct{}), opening: make(map[ticket]struct{}), empty: make(chan struct{}),
 	}
 }
 
@@ -65,7 +66,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, http.StatusForbidden, "origin", "origin not allowed")
 		return
 	}
-	if !s.reserve() {
+	ticket, ok := s.reserve()
+	if !ok {
 		w.Header().Set("Retry-After", "1")
 		s.refuse(w, http.StatusServiceUnavailable, "capacity", "no capacity, try again")
 		return
@@ -73,12 +75,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	session, err := s.cfg.Authenticate(r.Context(), r)
 	switch {
 	case errors.Is(err, ErrUnavailable):
-		s.unreserve()
+		s.unreserve(ticket)
 		w.Header().Set("Retry-After", "1")
 		s.refuse(w, http.StatusServiceUnavailable, "unavailable", "try again")
 		return
 	case err != nil:
-		s.unreserve()
+		s.unreserve(ticket)
 		s.refuse(w, http.StatusForbidden, "auth", "not authorised")
 		return
 	}
@@ -88,13 +90,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		CompressionMode:    websocket.CompressionDisabled,
 	})
 	if err != nil { // Accept has answered
-		s.unreserve()
+		s.unreserve(ticket)
 		s.metrics.refused.WithLabelValues("handshake").Inc()
 		return
 	}
 	ws.SetReadLimit(-1) // the reader has limits of its own
 	c.ws = ws
-	s.start(c)
+	s.start(c, ticket)
 }
 
 func (s *Server) refuse(w http.ResponseWriter, status int, reason, text string) {
@@ -123,90 +125,6 @@ func (c *Conn) attach(nc net.Conn) net.Conn {
 	return &wire{Conn: nc, out: &c.out, idle: c.server.cfg.Limits.Idle}
 }
 
-func (s *Server) reserve() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.draining || len(s.conns)+s.opening >= s.cfg.Limits.Conns {
-		return false
-	}
-	s.opening++
-	return true
-}
-
-func (s *Server) unreserve() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.opening--
-	s.signalEmpty()
-}
-
-func (s *Server) start(c *Conn) {
-	s.mu.Lock()
-	s.opening--
-	if s.cut {
-		s.mu.Unlock()
-		_ = c.ws.CloseNow()
-		return
-	}
-	s.conns[c] = struct{}{}
-	s.metrics.conns.Inc()
-	late := s.draining
-	s.running.Go(c.read)
-	s.mu.Unlock()
-	if late {
-		c.Close(CodeRestart, "service restart")
-	}
-}
-
-func (s *Server) forget(c *Conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.conns, c)
-	s.metrics.conns.Dec()
-	s.signalEmpty()
-}
-
-func (s *Server) signalEmpty() {
-	if s.draining && len(s.conns)+s.opening == 0 {
-		select {
-		case <-s.empty:
-		default:
-			close(s.empty)
-		}
-	}
-}
-
-// Conns returns the open connections at this moment.
-func (s *Server) Conns() []*Conn {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := make([]*Conn, 0, len(s.conns))
-	for c := range s.conns {
-		all = append(all, c)
-	}
-	return all
-}
-
-// Len is the number of open connections.
-func (s *Server) Len() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.conns)
-}
-
-// CloseSession closes every connection that match accepts and returns how many.
-// It does not wait for them to end. match must not block.
-func (s *Server) CloseSession(match func(*Conn) bool, code Code, reason string) int {
-	n := 0
-	for _, c := range s.Conns() {
-		if match(c) {
-			c.Close(code, reason)
-			n++
-		}
-	}
-	return n
-}
-
 // joinSlot waits for one of the places of Limits.Joining, so that ten thousand
 // clients that come back after a restart do not ask the database all at once.
 func (s *Server) joinSlot(ctx context.Context) (release func(), err error) {
@@ -216,31 +134,4 @@ func (s *Server) joinSlot(ctx context.Context) (release func(), err error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-}
-
-// wire is the network as the WebSocket library sees it: reads keep the idle
-// deadline, writes (control frames only) go through the outbox.
-type wire struct {
-	net.Conn
-	out  *outbox
-	idle time.Duration
-	set  time.Time // when the read deadline was last moved
-}
-
-func (w *wire) Read(p []byte) (int, error) {
-	if now := time.Now(); now.Sub(w.set) > w.idle/8 {
-		w.set = now
-		w.out.alive(now.Add(w.idle))
-	}
-	return w.Conn.Read(p)
-}
-
-func (w *wire) Write(p []byte) (int, error) {
-	w.out.control(p)
-	return len(p), nil
-}
-
-func (w *wire) Close() error {
-	w.out.shut()
-	return nil
 }

@@ -1,6 +1,7 @@
 package socket_test
 
 import (
+	"context"
 	"net/http"
 	"testing"
 
@@ -101,6 +102,36 @@ func TestCloseSession(t *testing.T) {
 		}
 	}
 	bob.Heartbeat()
+}
+
+// TestCloseSessionDuringUpgrade: a session that is revoked after its token was
+// checked and before its socket is open does not slip through.
+func TestCloseSessionDuringUpgrade(t *testing.T) {
+	t.Parallel()
+	checked, release := newGate(), newGate()
+	h := build(t, &script{}, func(c *socket.Config) {
+		check := c.Authenticate
+		c.Authenticate = func(ctx context.Context, r *http.Request) (socket.Session, error) {
+			s, err := check(ctx, r)
+			if s.Participant == "ann" {
+				checked.open()
+				release.wait()
+			}
+			return s, err
+		}
+	})
+	ann := make(chan *phxtest.Client, 1)
+	go func() { ann <- h.dial("ann") }()
+	checked.wait()
+	bob := h.dial("bob") // a later upgrade does not make the order forgotten
+	h.server.CloseSession(func(c *socket.Conn) bool { return c.Session().Participant == "ann" }, socket.CodePolicy, "revoked")
+	h.dial("cyd").Heartbeat()
+	release.open()
+	if code, reason := await(t, ann, "a client").Closed(); code != 1008 || reason != "revoked" {
+		t.Fatalf("closed %d %q", code, reason)
+	}
+	bob.Heartbeat()
+	h.dial("ann").Heartbeat() // signed in again: the order is spent
 }
 
 func TestNeverClosesWith1000(t *testing.T) {
