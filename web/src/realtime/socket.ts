@@ -36,7 +36,7 @@ export type MakeSocket = (options: SocketOptions) => SocketPort;
 
 export const makePhoenixSocket: MakeSocket = (options) => {
   const socket = new Socket("/socket", {
-    params: () => ({ token: options.token() }),
+    params: () => ({ token: options.token(), resync: "1" }), // docs/protocol.md 7
     heartbeatIntervalMs: 25_000,
     reconnectAfterMs: (tries: number) => {
       const delay = retryDelay(tries, options.restarting());
