@@ -67,7 +67,7 @@ export function RoomPage({ roomId }: { roomId: string }) {
       {details && room && (
         <div
           style={{ ["--pane" as string]: `${paneWidth}px` }}
-          className="relative min-h-0 shrink-0 animate-sheet border-line bg-page max-lg:absolute max-lg:inset-y-0 max-lg:right-0 max-lg:z-30 max-lg:w-full max-lg:max-w-96 max-lg:border-l max-lg:shadow-raised max-md:max-w-none lg:w-[var(--pane)]"
+          className="relative min-h-0 shrink-0 animate-sheet border-line bg-page max-xl:absolute max-xl:inset-y-0 max-xl:right-0 max-xl:z-30 max-xl:w-full max-xl:max-w-96 max-xl:border-l max-xl:shadow-raised max-md:max-w-none xl:w-[var(--pane)]"
         >
           <Resizer
             label={t("shell.resizePane")}
@@ -101,7 +101,6 @@ function Header({ room, title, detailsOpen }: { room: Conversation | undefined; 
       {room && (
         <button
           type="button"
-          aria-label={`${title}, ${t("rooms.details")}`}
           aria-expanded={detailsOpen}
           onClick={() => setShell({ details: !detailsOpen })}
           className="ring-inset-focus -ml-1 flex min-w-0 items-center gap-2.5 rounded-control px-1.5 py-1 text-left hover:bg-hover"
@@ -115,6 +114,7 @@ function Header({ room, title, detailsOpen }: { room: Conversation | undefined; 
             <h1 className="truncate font-semibold text-body leading-5">{title}</h1>
             <span className="block truncate text-meta text-text-3">
               <RoomStatus room={room} selfId={self.id} />
+              <span className="sr-only">{t("rooms.details")}</span>
             </span>
           </span>
         </button>

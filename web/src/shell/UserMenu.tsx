@@ -38,7 +38,6 @@ export function UserMenu() {
       trigger={
         <button
           type="button"
-          aria-label={t("shell.account", { name: self.displayName })}
           className="ring-inset-focus flex min-w-0 flex-1 items-center gap-2.5 rounded-control px-2 py-1.5 text-left hover:bg-hover data-[state=open]:bg-hover [--presence-halo:var(--rail)]"
         >
           <Avatar id={self.id} name={self.displayName} kind="human" src={self.avatarUrl} size={30} presence={online ? "here" : "away"} />

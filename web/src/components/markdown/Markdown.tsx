@@ -52,6 +52,7 @@ const BlockView = memo(function BlockView({ source, people, selfId, settled }: B
               <table {...rest}>{children}</table>
             </div>
           ),
+          input: ({ node: _, ...rest }) => <TaskBox {...rest} />,
           img: ({ node: _, ...rest }) => <RemoteImage {...rest} />,
           mark: ({ node, children }) => <Mention id={String(node?.properties["dataMention"] ?? "")} selfId={selfId} name={children} />,
         },
@@ -65,6 +66,11 @@ function Pre({ node, settled }: { node: Element | undefined; settled: boolean })
   const names = code?.properties["className"];
   const language = Array.isArray(names) ? String(names[0] ?? "").replace(/^language-/, "") : "";
   return <CodeBlock code={code ? textOf(code).replace(/\n$/, "") : ""} language={language.toLowerCase()} settled={settled} />;
+}
+
+function TaskBox({ checked }: ComponentProps<"input">) {
+  const t = useT();
+  return <input type="checkbox" disabled checked={checked === true} readOnly aria-label={t(checked ? "markdown.done" : "markdown.open")} />;
 }
 
 function Mention({ id, selfId, name }: { id: string; selfId: string | undefined; name: ReactNode }) {

@@ -97,8 +97,8 @@ export function RoomList({ openId, onNew }: { openId: string | undefined; onNew:
       </div>
       <div className="min-h-0 flex-1 overflow-y-auto px-2 pb-4">
         {status === "loading" && <ListSkeleton />}
-        {status === "error" && shown.length === 0 && (
-          <ErrorState title={t("rooms.loadFailed")} requestId={error?.requestId || undefined} onRetry={retry} />
+        {status === "error" && (
+          <ErrorState className="py-6" title={t("rooms.loadFailed")} requestId={error?.requestId || undefined} onRetry={retry} />
         )}
         {status === "ready" && shown.length === 0 && <Nothing filter={filter} query={query} onNew={onNew} />}
         {shown.map((section) => (

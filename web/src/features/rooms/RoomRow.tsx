@@ -23,12 +23,10 @@ export const RoomRow = memo(function RoomRow({ entry, title, selfId, open }: Pro
   const { room, unread, mentioned } = entry;
   const other = counterpart(room, selfId);
   const loud = unread > 0 && !open;
-  const said = [title, loud ? tn("rooms.unread", unread) : "", loud && mentioned ? t("rooms.mentioned") : "", room.pinned ? t("rooms.pinned") : ""];
   return (
     <Link
       to="/rooms/$roomId"
       params={{ roomId: room.id }}
-      aria-label={said.filter(Boolean).join(", ")}
       aria-current={open ? "page" : undefined}
       data-nav=""
       className={cx(rowClass, open && "bg-selected hover:bg-selected [--presence-halo:var(--selected)]")}
@@ -53,6 +51,7 @@ export const RoomRow = memo(function RoomRow({ entry, title, selfId, open }: Pro
           {loud && mentioned && (
             <span className="grid size-4.5 shrink-0 place-items-center rounded-full bg-wait-soft text-wait-text">
               <AtSign size={12} strokeWidth={2.25} aria-hidden="true" />
+              <span className="sr-only">{t("rooms.mentioned")}</span>
             </span>
           )}
           {loud && (
@@ -62,7 +61,8 @@ export const RoomRow = memo(function RoomRow({ entry, title, selfId, open }: Pro
                 mentioned ? "bg-wait-text text-page" : "bg-accent text-on-accent",
               )}
             >
-              {badge(unread)}
+              <span aria-hidden="true">{badge(unread)}</span>
+              <span className="sr-only">{tn("rooms.unread", unread)}</span>
             </span>
           )}
         </span>

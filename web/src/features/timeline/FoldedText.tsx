@@ -8,10 +8,11 @@ export function FoldedText({ limit, children }: { limit: number; children: React
   const box = useRef<HTMLDivElement>(null);
   const [tall, setTall] = useState(false);
   const [open, setOpen] = useState(false);
+  // Judged once, when it comes on screen: an answer that grew before the reader's eyes is not folded away when it is done.
+  const first = useRef(limit);
   useLayoutEffect(() => {
-    const height = box.current?.scrollHeight ?? 0;
-    setTall(height > limit * 1.25);
-  }, [limit]);
+    setTall((box.current?.scrollHeight ?? 0) > first.current * 1.25);
+  }, []);
   const folded = tall && !open;
   return (
     <>

@@ -27,6 +27,8 @@ export interface MessageHandlers {
 
 type Props = {
   message: TimelineMessage;
+  /** Still being written: no actions, no folding, and no word to a screen reader until it is done. */
+  growing: boolean;
   first: boolean;
   parent: TimelineMessage | null;
   selfId: string;
@@ -34,7 +36,7 @@ type Props = {
   handlers: MessageHandlers;
 };
 
-export const MessageRow = memo(function MessageRow({ message, first, parent, selfId, people, handlers }: Props) {
+export const MessageRow = memo(function MessageRow({ message, growing, first, parent, selfId, people, handlers }: Props) {
   const own = message.senderId === selfId;
   const local = message.local;
   const mentionsMe = !own && mentions(message, selfId);
@@ -42,6 +44,7 @@ export const MessageRow = memo(function MessageRow({ message, first, parent, sel
     <article
       data-row=""
       tabIndex={-1}
+      aria-busy={growing || undefined}
       aria-label={`${senderName(message)}, ${clock(message.insertedAt)}`}
       className={cx(
         "group/row relative flex gap-3 px-4 sm:px-5 ring-inset-focus hover:bg-hover/60 focus-within:bg-hover/60",
@@ -70,15 +73,15 @@ export const MessageRow = memo(function MessageRow({ message, first, parent, sel
         )}
       </div>
       <div className="min-w-0 flex-1">
-        {first && <Header message={message} />}
+        {first && <Header message={message} growing={growing} />}
         {message.parentMessageId && <Quote parent={parent} onJump={() => parent && handlers.jumpTo(parent)} />}
         <div className={cx("wide-reading", local && local.state !== "failed" && "text-text-2")}>
-          <Body message={message} selfId={selfId} people={people} />
+          <Body message={message} growing={growing} selfId={selfId} people={people} />
         </div>
         {(message.reactions?.length ?? 0) > 0 && <Reactions message={message} selfId={selfId} people={people} onReact={handlers.react} />}
         <State message={message} people={people} handlers={handlers} />
       </div>
-      {!local && <MessageActions message={message} own={own} handlers={handlers} />}
+      {!local && !growing && <MessageActions message={message} own={own} handlers={handlers} />}
     </article>
   );
 });
@@ -91,7 +94,7 @@ function mentions(message: TimelineMessage, selfId: string): boolean {
   return message.metadata?.mentions?.some((m) => m.id === selfId) ?? false;
 }
 
-function Header({ message }: { message: TimelineMessage }) {
+function Header({ message, growing }: { message: TimelineMessage; growing: boolean }) {
   const t = useT();
   const agent = message.sender?.type === "agent";
   const model = message.metadata?.model;
@@ -104,6 +107,7 @@ function Header({ message }: { message: TimelineMessage }) {
           <TerminalSquare size={14} strokeWidth={1.75} aria-label={t("message.terminal")} className="shrink-0 self-center text-text-3" />
         </Tooltip>
       )}
+      {growing && <span className="shrink-0 text-accent-text text-meta">{t("activity.writing")}</span>}
       <Tooltip content={exactTime(message.insertedAt)}>
         <time dateTime={message.insertedAt} className="shrink-0 text-meta text-text-3 tabular-nums">
           {clock(message.insertedAt)}
@@ -141,7 +145,7 @@ export function firstLine(text: string): string {
   return plainMentions(line.replace(/^[#>\-*\s]+|[*_`]+/g, "")).slice(0, 160);
 }
 
-function Body({ message, selfId, people }: { message: TimelineMessage; selfId: string; people: readonly Mentionable[] }) {
+function Body({ message, growing, selfId, people }: { message: TimelineMessage; growing: boolean; selfId: string; people: readonly Mentionable[] }) {
   const t = useT();
   const type = typeOf(message);
   if (type === "ToolCall" || type === "tool_call") {
@@ -158,8 +162,8 @@ function Body({ message, selfId, people }: { message: TimelineMessage; selfId: s
   const structured = message.content.startsWith("{") && type !== "text" && type !== "markdown";
   const source = structured ? message.readableText || caption(message.content) || t("message.unsupported") : message.content;
   return (
-    <FoldedText limit={message.sender?.type === "agent" ? 2400 : 720}>
-      <Markdown source={source} people={people} selfId={selfId} />
+    <FoldedText limit={growing ? Number.POSITIVE_INFINITY : message.sender?.type === "agent" ? 2400 : 720}>
+      <Markdown source={source} people={people} selfId={selfId} growing={growing} />
       {message.fileAttachments?.map((file) => (
         <a
           key={file.id}

@@ -1,14 +1,10 @@
 import { CircleAlert, Info } from "lucide-react";
 import { memo, type ReactNode } from "react";
-import { AgentBadge } from "#/components/AgentBadge";
-import { Markdown } from "#/components/markdown/Markdown";
-import { Avatar } from "#/components/ui/avatar";
 import { useLocale, useT } from "#/i18n";
 import { clock, dayLabel, exactTime } from "#/lib/format";
-import type { Mentionable } from "#/lib/mention";
 import { senderName } from "./MessageRow";
 import { failureText, noticeText } from "./notices";
-import type { TimelineMessage, TimelineStream } from "./rows";
+import type { TimelineMessage } from "./rows";
 
 export function DayRow({ at }: { at: string }) {
   useLocale();
@@ -68,49 +64,6 @@ export const ErrorRow = memo(function ErrorRow({ message, actions }: { message: 
             </details>
           )}
           {actions && <div className="mt-2 flex flex-wrap gap-2">{actions}</div>}
-        </div>
-      </div>
-    </article>
-  );
-});
-
-type StreamProps = { stream: TimelineStream; first: boolean; people: readonly Mentionable[]; selfId: string; avatarUrl?: string | null | undefined };
-
-/** An answer while it is written. The same Markdown, block by block, that the finished message shows: when it lands nothing is laid out anew. */
-export const StreamRow = memo(function StreamRow({ stream, first, people, selfId, avatarUrl }: StreamProps) {
-  const t = useT();
-  const name = stream.senderName || people.find((p) => p.id === stream.senderId)?.displayName || t("common.agent");
-  return (
-    <article
-      data-row=""
-      tabIndex={-1}
-      aria-live="off"
-      aria-busy="true"
-      aria-label={t("stream.writing", { name })}
-      className={`relative flex gap-3 px-4 sm:px-5 ${first ? "mt-4 pt-0.5 pb-0.5" : "pt-1.5 pb-0.5"}`}
-    >
-      <div className="w-8 shrink-0 sm:w-9">
-        {first && (
-          <Avatar
-            id={stream.senderId}
-            name={name}
-            kind="agent"
-            src={avatarUrl}
-            size={36}
-            className="mt-0.5 max-sm:scale-[.89] max-sm:origin-top-left"
-          />
-        )}
-      </div>
-      <div className="min-w-0 flex-1">
-        {first && (
-          <div className="flex min-w-0 items-baseline gap-2 leading-5.5">
-            <span className="min-w-0 truncate font-semibold text-body">{name}</span>
-            <AgentBadge />
-            <span className="text-accent-text text-meta">{t("activity.writing")}</span>
-          </div>
-        )}
-        <div className="wide-reading">
-          <Markdown source={stream.text} people={people} selfId={selfId} growing />
         </div>
       </div>
     </article>

@@ -6,7 +6,7 @@ import { tn, useLocale, useT } from "#/i18n";
 import { type Mentionable, plainMentions } from "#/lib/mention";
 import type { Anchor } from "./anchor";
 import { type MessageHandlers, MessageRow, senderName } from "./MessageRow";
-import { DayRow, ErrorRow, NoticeRow, StreamRow, UnreadRow } from "./OtherRows";
+import { DayRow, ErrorRow, NoticeRow, UnreadRow } from "./OtherRows";
 import { buildRows, type Row, type TimelineMessage, type TimelineStream } from "./rows";
 import { useAnchoredList } from "./useAnchoredList";
 
@@ -183,10 +183,36 @@ function RowView({ row, selfId, people, handlers, avatarOf, beginning, errorActi
     case "error":
       return <ErrorRow message={row.message} actions={errorActions?.(row.message)} />;
     case "stream":
-      return <StreamRow stream={row.stream} first={row.first} people={people} selfId={selfId} avatarUrl={avatarOf(row.stream.senderId)} />;
+      // The very component that will show the finished message: when it lands, nothing is built anew and a selection survives.
+      return (
+        <MessageRow
+          message={streamMessage(row.stream, people, avatarOf)}
+          growing
+          first={row.first}
+          parent={null}
+          selfId={selfId}
+          people={people}
+          handlers={handlers}
+        />
+      );
     case "message":
-      return <MessageRow message={row.message} first={row.first} parent={row.parent} selfId={selfId} people={people} handlers={handlers} />;
+      return (
+        <MessageRow message={row.message} growing={false} first={row.first} parent={row.parent} selfId={selfId} people={people} handlers={handlers} />
+      );
   }
+}
+
+function streamMessage(stream: TimelineStream, people: readonly Mentionable[], avatarOf: TimelineProps["avatarOf"]): TimelineMessage {
+  const displayName = stream.senderName || people.find((p) => p.id === stream.senderId)?.displayName || "";
+  return {
+    id: stream.streamId,
+    conversationId: "",
+    senderId: stream.senderId,
+    sender: { id: stream.senderId, type: "agent", displayName, avatarUrl: avatarOf(stream.senderId) ?? null },
+    content: stream.text,
+    metadata: { stream_id: stream.streamId },
+    insertedAt: new Date(stream.startedAt).toISOString(),
+  };
 }
 
 /** How many messages of others came since the reader left the end. */

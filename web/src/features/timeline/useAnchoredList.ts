@@ -40,7 +40,7 @@ export function useAnchoredList({ keys, estimate, initial, onNearStart }: Option
   const content = useRef<HTMLDivElement | null>(null);
   const measured = useRef(new Map<string, number>());
   const anchor = useRef<Anchor | null>(initial === "end" ? null : initial);
-  const fine = useRef<{ element: Element; top: number } | null>(null);
+  const fine = useRef<{ key: string; part: number; top: number } | null>(null);
   const follow = useRef(initial === "end");
   const lastTop = useRef(0);
   const oldKeys = useRef<readonly string[]>(keys);
@@ -78,13 +78,10 @@ export function useAnchoredList({ keys, estimate, initial, onNearStart }: Option
       if (r.bottom <= top + 1) continue;
       anchor.current = { key: row.dataset["key"] ?? "", top: r.top - top };
       if (r.top < top) {
-        for (const part of row.querySelectorAll("[data-anchor]")) {
-          const p = part.getBoundingClientRect();
-          if (p.bottom > top + 1) {
-            fine.current = { element: part, top: p.top - top };
-            break;
-          }
-        }
+        const parts = [...row.querySelectorAll("[data-anchor]")];
+        const part = parts.findIndex((p) => p.getBoundingClientRect().bottom > top + 1);
+        const found = parts[part];
+        if (found) fine.current = { key: row.dataset["key"] ?? "", part, top: found.getBoundingClientRect().top - top };
       }
       return;
     }
@@ -101,8 +98,10 @@ export function useAnchoredList({ keys, estimate, initial, onNearStart }: Option
       if (!selecting(box)) box.scrollTop = box.scrollHeight;
     } else if (anchor.current) {
       const held = fine.current;
-      const element = held?.element.isConnected ? held.element : rowOf(anchor.current.key);
-      const wanted = held?.element.isConnected ? held.top : anchor.current.top;
+      const row = rowOf(anchor.current.key);
+      const part = held?.key === anchor.current.key ? row?.querySelectorAll("[data-anchor]")[held.part] : undefined;
+      const element = part ?? row;
+      const wanted = part && held ? held.top : anchor.current.top;
       if (element) {
         const delta = element.getBoundingClientRect().top - box.getBoundingClientRect().top - wanted;
         if (Math.abs(delta) >= 0.5) box.scrollTop += delta;

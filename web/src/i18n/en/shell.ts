@@ -15,7 +15,6 @@ export const shell = {
   "shell.language": "Language",
   "shell.shortcuts": "Keyboard shortcuts",
   "shell.signOut": "Sign out",
-  "shell.account": "Account of {name}",
   "shell.resize": "Width of the side bar",
   "shell.resizePane": "Width of the pane",
   "shell.backToRooms": "Back to rooms",

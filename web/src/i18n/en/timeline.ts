@@ -1,6 +1,8 @@
 export const timeline = {
   "code.plain": "text",
   "code.wrap": "Wrap lines",
+  "markdown.done": "done",
+  "markdown.open": "open",
   "image.untitled": "Picture",
   "image.show": "Show from {host}",
   "timeline.label": "Messages in {room}",

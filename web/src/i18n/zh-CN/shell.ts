@@ -17,7 +17,6 @@ export const shell: Record<keyof typeof en, string> = {
   "shell.language": "语言",
   "shell.shortcuts": "键盘快捷键",
   "shell.signOut": "退出登录",
-  "shell.account": "{name} 的账户",
   "shell.resize": "侧栏宽度",
   "shell.resizePane": "右栏宽度",
   "shell.backToRooms": "返回聊天室列表",
