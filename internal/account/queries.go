@@ -9,7 +9,7 @@ const (
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now(), $11, NOT EXISTS (SELECT 1 FROM accounts))`
 	insertIdentitySQL = `INSERT INTO identities (provider, subject, account_id, password_hash) VALUES ($1, $2, $3, $4)`
 	getSQL            = `SELECT ` + accountColumns + ` FROM accounts WHERE id = $1 AND deleted_at IS NULL`
-	countSQL          = `SELECT count(*) FROM (SELECT 1 FROM accounts LIMIT 2) AS some`
+	countSQL          = `SELECT count(*) FROM (SELECT 1 FROM accounts LIMIT 2) AS few`
 	oldestAdminSQL    = `SELECT id FROM accounts WHERE platform_admin AND deleted_at IS NULL ORDER BY inserted_at LIMIT 1`
 	findPasswordSQL   = `SELECT a.id, i.password_hash FROM accounts a JOIN identities i ON i.account_id = a.id AND i.provider = $2
 		WHERE lower(a.email) = lower($1) AND a.deleted_at IS NULL AND i.password_hash IS NOT NULL`
