@@ -130,6 +130,10 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		registerTypes(c)
 		return nil
 	}
+	// A connection that Postgres has closed since it was used last is never handed out.
+	pc.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
+		return p.IdleDuration > time.Second || !isQuiet(p.Conn.PgConn().Conn())
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/agntchat/agntchat/internal/event"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/pg"
@@ -220,6 +222,36 @@ func TestInTxSurvivesAConnectionThatIsCut(t *testing.T) {
 	}
 	if err != nil || runs != 2 || n != 1 {
 		t.Fatalf("err %v, runs %d, n %d", err, runs, n)
+	}
+}
+
+// TestIdleConnectionsThatWereCutAreNotUsed ends all idle connections, as a restart
+// of Postgres does, and expects that nobody notices.
+func TestIdleConnectionsThatWereCutAreNotUsed(t *testing.T) {
+	t.Parallel()
+	db := pgtest.DB(t)
+	admin, err := pgx.Connect(t.Context(), db.Config().DirectURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close(context.WithoutCancel(t.Context()))
+	for range 5 {
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				if _, err := db.Exec(t.Context(), `SELECT pg_sleep(0.01)`); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		for others := 1; others > 0; {
+			err := admin.QueryRow(t.Context(), `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+				WHERE datname = current_database() AND pid <> pg_backend_pid()`).Scan(&others)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 

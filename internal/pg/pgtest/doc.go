@@ -4,7 +4,7 @@
 // has no fixtures (docs/testing.md).
 //
 // All test binaries of one `go test` share one server on a RAM disk. It is started
-// by the first, lives as long as any of them, and removes itself 20 s after the
+// by the first, lives as long as any of them, and removes itself a minute after the
 // last has ended. It is not in UTC, so that code which depends on the server's
 // time zone fails.
 //

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	lingerSeconds = 20
+	lingerSeconds = 60
 	bouncerPort   = "6432"
 	minRAMDisk    = 1 << 30
 	startTimeout  = 60 * time.Second
@@ -156,7 +156,12 @@ func running(home string) (string, error) {
 		return "", err
 	}
 	run := filepath.Join(home, string(name))
-	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	c, err := net.Dial("unix", pgembed.SocketPath(run))
+	if err != nil {
+		return "", err // nobody listens
+	}
+	c.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	return run, pgembed.WaitReady(ctx, run)
 }
