@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"))
 }
 
+// quiet leaves out the stacks of handlers that panic on purpose.
+const quiet = slog.LevelError + 1
+
 // house is a server with a bus whose channels are made of functions.
 type house struct {
 	t      testing.TB
@@ -74,7 +77,7 @@ func build(t testing.TB, s *script, change func(*socket.Config)) *house {
 			}
 			return channel{s}, true
 		},
-		Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: quiet})),
 	}
 	if change != nil {
 		change(&cfg)
