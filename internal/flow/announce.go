@@ -31,12 +31,12 @@ func (c *Chat) announce(tx *pg.Tx, room *locked, m view.Message, seq int64) {
 		return
 	}
 	to := make(map[string][]id.Participant, 4)
-	for _, s := range room.members {
-		if s.ParticipantID == m.SenderID {
+	for _, s := range room.seats {
+		if s.ID == m.SenderID {
 			continue
 		}
 		cat := category(room, m, s)
-		to[cat] = append(to[cat], s.ParticipantID)
+		to[cat] = append(to[cat], s.ID)
 	}
 	up := ConversationUpdated{inRoom: in, Message: m}
 	for _, cat := range []string{"", categoryMentions, categoryMessages, categoryAgents} {
@@ -57,11 +57,11 @@ func (c *Chat) announce(tx *pg.Tx, room *locked, m view.Message, seq int64) {
 }
 
 // category is why a recipient would like to be told; "" is not at all.
-func category(room *locked, m view.Message, to view.Member) string {
+func category(room *locked, m view.Message, to view.Seat) string {
 	switch {
-	case m.SenderID.IsZero() || to.Role == chat.Observer:
+	case m.SenderID.IsZero() || to.Kind == view.SeatObserver:
 		return ""
-	case slices.Contains(m.Mentions, to.ParticipantID):
+	case slices.Contains(m.Mentions, to.ID):
 		return categoryMentions
 	case m.SenderKind == chat.Agent && room.Type != chat.Direct:
 		return categoryAgents

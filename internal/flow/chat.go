@@ -66,44 +66,43 @@ func (c *Chat) Readable(ctx context.Context, q pg.Querier, actor access.Actor, c
 	return role, access.ReadRoom(actor, access.RoomFacts{ID: conv, Role: role})
 }
 
-// locked is a room under its lock, with its members and the actor's place in it.
+// locked is a room under its lock, with its seats and the actor's place in it.
 type locked struct {
 	chat.Room
-	members []view.Member
-	role    string
+	seats []view.Seat
+	role  string      // of the actor; "" is no member
+	self  view.Member // the actor; zero when no member
 }
 
+// lock takes the room's lock for a change by the actor, who may at least read it.
 func (c *Chat) lock(ctx context.Context, tx *pg.Tx, actor access.Actor, conv id.Conversation) (*locked, error) {
 	r, err := chat.LockTx(ctx, tx, conv)
 	if err != nil {
 		return nil, err
 	}
-	ms, err := view.MembersOf(ctx, tx, conv)
-	if err != nil {
-		return nil, err
-	}
-	l := &locked{Room: r, members: ms}
-	if m, ok := l.member(actor.ID); ok {
-		l.role = m.Role
-	}
-	return l, access.ReadRoom(actor, facts(r, l.role))
-}
-
-func (l *locked) member(p id.Participant) (view.Member, bool) {
-	for _, m := range l.members {
-		if m.ParticipantID == p {
-			return m, true
+	l := &locked{Room: r}
+	if !actor.ID.IsZero() {
+		m, ok, err := view.MemberOf(ctx, tx, conv, actor.ID)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			l.self, l.role = m, m.Role
 		}
 	}
-	return view.Member{}, false
+	if err := access.ReadRoom(actor, facts(r, l.role)); err != nil {
+		return nil, err
+	}
+	l.seats, err = view.SeatsOf(ctx, tx, conv)
+	return l, err
 }
 
 // everybody is the ids of all members but one.
 func (l *locked) everybody(but id.Participant) []id.Participant {
-	out := make([]id.Participant, 0, len(l.members))
-	for _, m := range l.members {
-		if m.ParticipantID != but {
-			out = append(out, m.ParticipantID)
+	out := make([]id.Participant, 0, len(l.seats))
+	for _, s := range l.seats {
+		if s.ID != but {
+			out = append(out, s.ID)
 		}
 	}
 	return out

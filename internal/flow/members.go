@@ -25,9 +25,9 @@ func (c *Chat) AddMember(ctx context.Context, actor access.Actor, conv id.Conver
 		if err := access.AdminRoom(actor, facts(room.Room, room.role)); err != nil {
 			return err
 		}
-		if m, ok := room.member(who); ok {
+		if m, ok, err := view.MemberOf(ctx, tx, conv, who); err != nil || ok {
 			out = m
-			return nil
+			return err
 		}
 		known, err := view.Reachable(ctx, tx, actor.ID, actor.OwnerID, room.OrganizationID, []id.Participant{who})
 		if err != nil {
@@ -46,7 +46,7 @@ func (c *Chat) AddMember(ctx context.Context, actor access.Actor, conv id.Conver
 // addTx gives a seat in a locked room and tells everybody: the newcomer gets the
 // whole room before any event of it.
 func (c *Chat) addTx(ctx context.Context, tx *pg.Tx, room *locked, who id.Participant, role string) (view.Member, error) {
-	if len(room.members) >= maxMembers {
+	if len(room.seats) >= maxMembers {
 		return view.Member{}, fault.Newf(fault.Invalid, "room_full", "A room may have at most %d members.", maxMembers)
 	}
 	if _, err := chat.AddMembersTx(ctx, tx, room.ID, role, who); err != nil {
@@ -56,8 +56,10 @@ func (c *Chat) addTx(ctx context.Context, tx *pg.Tx, room *locked, who id.Partic
 	if err != nil {
 		return view.Member{}, err
 	}
-	room.members = full.Members
-	m, ok := room.member(who)
+	if room.seats, err = view.SeatsOf(ctx, tx, room.ID); err != nil {
+		return view.Member{}, err
+	}
+	m, ok := full.Member(who)
 	if !ok {
 		return view.Member{}, fault.ErrNotFound
 	}
@@ -83,7 +85,10 @@ func (c *Chat) RemoveMember(ctx context.Context, actor access.Actor, conv id.Con
 		if err != nil {
 			return err
 		}
-		m, ok := room.member(who)
+		m, ok, err := view.MemberOf(ctx, tx, conv, who)
+		if err != nil {
+			return err
+		}
 		if !ok {
 			return fault.ErrNotFound
 		}
@@ -107,7 +112,11 @@ func (c *Chat) removeTx(ctx context.Context, tx *pg.Tx, room *locked, m view.Mem
 		return err
 	}
 	rest := room.everybody(m.ParticipantID)
-	if heir, ok := heirOf(room, m); ok {
+	members, err := view.MembersOf(ctx, tx, room.ID)
+	if err != nil {
+		return err
+	}
+	if heir, ok := heirOf(members, m); ok {
 		if err := chat.SetRoleTx(ctx, tx, room.ID, heir, chat.Admin); err != nil {
 			return err
 		}
@@ -129,12 +138,12 @@ func (c *Chat) removeTx(ctx context.Context, tx *pg.Tx, room *locked, m view.Mem
 }
 
 // heirOf is who becomes administrator when the last one goes: people before agents.
-func heirOf(room *locked, gone view.Member) (id.Participant, bool) {
+func heirOf(members []view.Member, gone view.Member) (id.Participant, bool) {
 	if gone.Role != chat.Admin {
 		return id.Participant{}, false
 	}
 	var heir id.Participant
-	for _, m := range room.members {
+	for _, m := range members {
 		switch {
 		case m.ParticipantID == gone.ParticipantID || m.Role == chat.Observer:
 		case m.Role == chat.Admin:

@@ -83,9 +83,16 @@ func note(d *draft, key string, who []speak.Candidate) error {
 }
 
 func (c *Chat) mentioned(ctx context.Context, tx *pg.Tx, actor access.Actor, room *locked, d draft) ([]speak.Candidate, error) {
-	in := make(map[id.Participant]bool, len(room.members))
-	among := make([]speak.Candidate, 0, len(room.members))
-	for _, m := range room.members {
+	members, err := view.MembersOf(ctx, tx, room.ID)
+	if err != nil {
+		return nil, err
+	}
+	in := make(map[id.Participant]bool, len(members))
+	among := make([]speak.Candidate, 0, len(members))
+	for _, m := range members {
+		if m.Status == "deleted" {
+			continue
+		}
 		in[m.ParticipantID] = true
 		among = append(among, speak.Candidate{ID: m.ParticipantID, Name: m.DisplayName, Member: true, Hint: d.hints[m.ParticipantID]})
 	}
@@ -137,7 +144,6 @@ var _ event.Event = WriterNotice{}
 func speakFacts(actor access.Actor, room *locked, d draft, r resolved) speak.Facts {
 	f := speak.Facts{
 		Direct: room.Type == chat.Direct, Type: d.kind, Quiet: d.quiet, Mentioned: r.ids(), Streak: room.AgentStreak, Noticed: room.StreakNotice,
-		Members: make([]speak.Member, len(room.members)),
 	}
 	switch actor.Kind {
 	case access.Person:
@@ -147,9 +153,9 @@ func speakFacts(actor access.Actor, room *locked, d draft, r resolved) speak.Fac
 	default:
 		f.Writer = speak.System
 	}
-	for i, m := range room.members {
-		f.Members[i] = speak.Member{
-			ID: m.ParticipantID, Agent: m.IsAgent(), Awake: m.Status == "active" && m.Role != chat.Observer, Writer: m.ParticipantID == actor.ID,
+	for _, s := range room.seats { // people are never woken
+		if s.Kind == view.SeatAgent || s.Kind == view.SeatAsleep {
+			f.Members = append(f.Members, speak.Member{ID: s.ID, Agent: true, Awake: s.Kind == view.SeatAgent, Writer: s.ID == actor.ID})
 		}
 	}
 	return f

@@ -300,7 +300,7 @@ func asView(n chat.NewMessage, p chat.Placed, actor access.Actor, room *locked) 
 		ParentMessageID: n.ParentMessageID, CorrelationID: n.CorrelationID, TurnGroupID: n.TurnGroupID, Mentions: n.Mentions,
 		InsertedAt: p.At, UpdatedAt: p.At,
 	}
-	if s, ok := room.member(n.SenderID); ok {
+	if s := room.self; s.ParticipantID == n.SenderID {
 		m.SenderName, m.SenderAvatarURL = s.DisplayName, s.AvatarURL
 	}
 	if n.SenderID.IsZero() {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/agntchat/agntchat/internal/chat"
@@ -184,4 +185,63 @@ func fill(ctx context.Context, q pg.Querier, rs []chat.Room, viewer id.Participa
 		out[i].Unread, out[i].MentionCount = n.Messages, n.Mentions
 	}
 	return out, nil
+}
+
+// Seat is a member as a post needs it: rooms may have thousands.
+type Seat struct {
+	ID   id.Participant
+	Kind SeatKind
+}
+
+// SeatKind says what a seat is to a message.
+type SeatKind byte
+
+// The kinds of seats. An agent that is deactivated or observes is not woken.
+const (
+	SeatPerson   SeatKind = 'p'
+	SeatObserver SeatKind = 'o' // a person
+	SeatAgent    SeatKind = 'a'
+	SeatAsleep   SeatKind = 'x' // an agent
+)
+
+// One row for all: reading a thousand rows one by one costs more than the message.
+const seatsSQL = `SELECT coalesce(string_agg(uuid_send(s.participant_id), ''::bytea ORDER BY s.joined_at, s.participant_id), ''::bytea) AS ids,
+		coalesce(string_agg(CASE WHEN p.kind = 'human' THEN CASE WHEN s.role = 'observer' THEN 'o' ELSE 'p' END
+			WHEN p.status = 'active' AND s.role <> 'observer' THEN 'a' ELSE 'x' END, '' ORDER BY s.joined_at, s.participant_id), '') AS kinds
+	FROM conversation_members s JOIN participants p ON p.id = s.participant_id WHERE s.conversation_id = $1::uuid`
+
+// SeatsOf are the seats of a room in the order in which they were taken.
+func SeatsOf(ctx context.Context, q pg.Querier, c id.Conversation) ([]Seat, error) {
+	var ids []byte
+	var kinds string
+	if err := q.QueryRow(ctx, seatsSQL, c).Scan(&ids, &kinds); err != nil {
+		return nil, fmt.Errorf("list seats: %w", err)
+	}
+	out := make([]Seat, len(kinds))
+	if len(ids) != 16*len(kinds) {
+		return nil, fmt.Errorf("list seats: %d bytes for %d seats", len(ids), len(kinds))
+	}
+	for i := range out {
+		out[i] = Seat{ID: id.From[id.Participant](uuid.UUID(ids[16*i : 16*i+16])), Kind: SeatKind(kinds[i])}
+	}
+	return out, nil
+}
+
+const oneMemberSQL = `SELECT ` + memberColumns + ` FROM conversation_members s JOIN participants p ON p.id = s.participant_id
+	LEFT JOIN agents a ON a.id = s.participant_id WHERE s.conversation_id = $1::uuid AND s.participant_id = $2::uuid`
+
+// MemberOf is one seat with its participant; false when there is none.
+func MemberOf(ctx context.Context, q pg.Querier, c id.Conversation, p id.Participant) (Member, bool, error) {
+	rows, err := q.Query(ctx, oneMemberSQL, c, p)
+	if err != nil {
+		return Member{}, false, fmt.Errorf("load member: %w", err)
+	}
+	m, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Member])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Member{}, false, nil
+	}
+	if err != nil {
+		return Member{}, false, fmt.Errorf("load member: %w", err)
+	}
+	return m, true, nil
 }
