@@ -7,9 +7,14 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"github.com/agntchat/agntchat/internal/bridge/anthropic"
 	"github.com/agntchat/agntchat/internal/bridge/backend"
+	"github.com/agntchat/agntchat/internal/bridge/claudecode"
+	"github.com/agntchat/agntchat/internal/bridge/codex"
+	"github.com/agntchat/agntchat/internal/bridge/openai"
 	"github.com/agntchat/agntchat/internal/bridge/scripted"
 	"github.com/agntchat/agntchat/internal/bridge/session"
+	"github.com/agntchat/agntchat/internal/bridge/workdir"
 )
 
 // Machine is what this computer offers to run models with. It is filled from
@@ -77,8 +82,86 @@ func (m Machine) backend(ctx context.Context, a Agent, need session.Need, log *s
 	switch name {
 	case backend.Scripted:
 		return scripted.New(), nil
+	case backend.Anthropic:
+		key := first(a.ProviderKey, m.AnthropicKey)
+		if key == "" {
+			key = stored(ctx, need, "anthropic", log)
+		}
+		return anthropic.New(anthropic.Options{Key: key, BaseURL: first(a.BaseURL, m.AnthropicURL), Model: m.AnthropicModel, MaxTokens: a.MaxTokens}), nil
+	case backend.OpenAI:
+		key := first(a.ProviderKey, m.OpenAIKey)
+		if key == "" {
+			key = stored(ctx, need, "openai", log)
+		}
+		return openai.New(openai.Options{Key: key, BaseURL: first(a.BaseURL, m.OpenAIURL), Model: m.OpenAIModel, MaxTokens: a.MaxTokens}), nil
+	case backend.ClaudeCLI:
+		return m.claude(ctx, need, log)
+	case backend.CodexCLI:
+		return m.codex(ctx, need, log)
 	case "":
 		return nil, backend.Errorf(backend.CodeMissing, "%s", noBackend)
 	}
 	return nil, backend.Errorf(backend.CodeMissing, "This bridge does not know the backend %q. It knows claude, codex, anthropic, openai and scripted.", name)
+}
+
+func first(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// stored asks the server for the owner's key of a provider; without one the
+// backend's own check says what to do.
+func stored(ctx context.Context, need session.Need, provider string, log *slog.Logger) string {
+	key, err := need.Credential(ctx, provider)
+	if err != nil {
+		log.Warn("stored provider key not available", "provider", provider, "error", err)
+	}
+	return key
+}
+
+// claude prepares Claude Code with the connection the profile names.
+func (m Machine) claude(ctx context.Context, need session.Need, log *slog.Logger) (backend.Backend, error) {
+	path := find(m.ClaudePath, "claude")
+	if path == "" {
+		return nil, backend.Errorf(backend.CodeMissing, "Claude Code is not installed on this machine. Install it with `npm install -g @anthropic-ai/claude-code`, then run `claude` and sign in.")
+	}
+	dir, err := workdir.Open(need.Dir)
+	if err != nil {
+		return nil, err
+	}
+	opt := claudecode.Options{Path: path, Env: m.Env, Dir: dir, Log: log, Set: map[string]string{}}
+	switch c := need.Profile.ModelConfig; c.CLIConnection {
+	case "bedrock":
+		opt.Set["CLAUDE_CODE_USE_BEDROCK"], opt.Set["AWS_REGION"] = "1", c.AWSRegion
+	case "vertex":
+		opt.Set["CLAUDE_CODE_USE_VERTEX"], opt.Set["CLOUD_ML_REGION"], opt.Set["ANTHROPIC_VERTEX_PROJECT_ID"] = "1", c.VertexRegion, c.VertexProject
+	case "anthropic":
+		if m.AnthropicKey == "" {
+			if key := stored(ctx, need, "anthropic", log); key != "" {
+				opt.Set["ANTHROPIC_API_KEY"] = key
+			}
+		}
+	}
+	return claudecode.New(opt), nil
+}
+
+// codex prepares Codex; a base URL becomes a provider of its own.
+func (m Machine) codex(ctx context.Context, need session.Need, log *slog.Logger) (backend.Backend, error) {
+	path := find(m.CodexPath, "codex")
+	if path == "" {
+		return nil, backend.Errorf(backend.CodeMissing, "Codex is not installed on this machine. Install it with `npm install -g @openai/codex`, then run `codex login`.")
+	}
+	dir, err := workdir.Open(need.Dir)
+	if err != nil {
+		return nil, err
+	}
+	opt := codex.Options{Path: path, Env: m.Env, Dir: dir, Log: log, BaseURL: m.OpenAIURL, Key: m.OpenAIKey}
+	if opt.Key == "" && need.Profile.ModelConfig.CLIConnection == "openai" {
+		opt.Key = stored(ctx, need, "openai", log)
+	}
+	return codex.New(opt), nil
 }

@@ -1,0 +1,223 @@
+package claudecode_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agntchat/agntchat/internal/bridge/backend"
+	"github.com/agntchat/agntchat/internal/bridge/bridgetest"
+	"github.com/agntchat/agntchat/internal/bridge/bridgetest/fakemodel"
+	"github.com/agntchat/agntchat/internal/bridge/bridgetest/toolbox"
+	"github.com/agntchat/agntchat/internal/bridge/claudecode"
+	"github.com/agntchat/agntchat/internal/bridge/workdir"
+)
+
+// bench is a backend with the real CLI and a fake provider.
+type bench struct {
+	model *fakemodel.Server
+	dir   *workdir.Dir
+	home  string
+	opt   claudecode.Options
+}
+
+func setup(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{model: fakemodel.New(t), dir: bridgetest.Dir(t), home: t.TempDir()}
+	b.opt = claudecode.Options{
+		Path: bridgetest.CLI(t, "claude"), Dir: b.dir, Log: slog.New(slog.DiscardHandler),
+		Env: []string{
+			"PATH=" + os.Getenv("PATH"), "HOME=" + b.home, "CLAUDE_CONFIG_DIR=" + filepath.Join(b.home, "claude"),
+			"ANTHROPIC_BASE_URL=" + b.model.URL, "ANTHROPIC_API_KEY=sk-made-up-key", "AGENT_API_KEY=ak_never_passed_on",
+		},
+		Silence: 2 * time.Minute,
+	}
+	return b
+}
+
+func (b *bench) open(t *testing.T) *claudecode.Backend {
+	t.Helper()
+	c := claudecode.New(b.opt)
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+func TestB2_ClaudeAnswersStreamsAndRemembers(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.model.On("what is up", fakemodel.Step{Text: "The sky is up."})
+	b.model.On("and down", fakemodel.Step{Text: "The ground."})
+	c := b.open(t)
+	rec := &bridgetest.Record{}
+	res, err := c.Run(t.Context(), bridgetest.Turn("what is up"), rec.Emit)
+	if err != nil || res.Text != "The sky is up." || rec.Text() != res.Text || res.Usage.Output == 0 || res.Model == "" {
+		t.Fatalf("result %+v streamed %q error %v", res, rec.Text(), err)
+	}
+	raw := b.model.Requests("/v1/messages")
+	first := raw[len(raw)-1].Raw
+	for _, part := range []string{"You are Nova.", "earlier question", "earlier answer", "It is late."} {
+		if !strings.Contains(first, part) {
+			t.Fatalf("the request lacks %q", part)
+		}
+	}
+	second := bridgetest.Turn("and down")
+	second.History = append(second.History, bridgetest.Turn("what is up").Input[0], backend.Message{ID: "r1", Assistant: true, Text: res.Text})
+	second.Input[0].ID = "m2"
+	res, err = c.Run(t.Context(), second, rec.Emit)
+	if err != nil || res.Text != "The ground." {
+		t.Fatalf("result %+v error %v", res, err)
+	}
+	raw = b.model.Requests("/v1/messages")
+	if n := strings.Count(raw[len(raw)-1].Raw, "earlier question"); n != 1 {
+		t.Fatalf("the history was sent %d times", n)
+	}
+	for _, r := range raw {
+		if strings.Contains(r.Raw, "ak_never_passed_on") {
+			t.Fatal("the agent's key reached the model")
+		}
+	}
+}
+
+func TestB2_ClaudeUsesPlatformToolsAndIsDeniedOthers(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	target := filepath.Join(b.home, "written")
+	b.model.On("use tools",
+		fakemodel.Step{Text: "Looking.", Tools: []fakemodel.Tool{{Name: "mcp__agntchat__look", Args: `{"at":"stars"}`}}},
+		fakemodel.Step{Tools: []fakemodel.Tool{{Name: "Bash", Args: `{"command":"touch ` + target + `","description":"t"}`}}},
+		fakemodel.Step{Text: "Done without the shell."})
+	c := b.open(t)
+	box, rec := &toolbox.Box{}, &bridgetest.Record{}
+	turn := bridgetest.Turn("use tools")
+	turn.Toolbox = box
+	res, err := c.Run(t.Context(), turn, rec.Emit)
+	if err != nil || res.Text != "Done without the shell." || rec.Text() != res.Text {
+		t.Fatalf("result %+v streamed %q error %v", res, rec.Text(), err)
+	}
+	if got := box.Calls(); len(got) != 1 || !strings.Contains(got[0], "stars") {
+		t.Fatalf("calls %v", got)
+	}
+	if _, err := os.Stat(target); err == nil {
+		t.Fatal("the shell ran without permission")
+	}
+	raw := b.model.Requests("/v1/messages")
+	if !strings.Contains(raw[len(raw)-1].Raw, "not allowed for this agent") {
+		t.Fatal("the model was not told why")
+	}
+}
+
+func TestB2_ClaudeStopsWhenCancelled(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.model.On("slowly", fakemodel.Step{Text: "one two three", Gate: make(chan struct{})})
+	b.model.On("next", fakemodel.Step{Text: "Still here."})
+	c := b.open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := c.Run(ctx, bridgetest.Turn("slowly"), func(e backend.Event) {
+		if e.Kind == backend.Text {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("error %v", err)
+	}
+	b.model.WaitGone()
+	if res, err := c.Run(t.Context(), bridgetest.Turn("next"), func(backend.Event) {}); err != nil || res.Text != "Still here." {
+		t.Fatalf("result %+v error %v", res, err)
+	}
+}
+
+func TestB2_ClaudeCrashResumesTheSession(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.model.On("remember", fakemodel.Step{Text: "Noted: blue."})
+	b.model.On("interrupted", fakemodel.Step{Text: "Blue."})
+	b.model.On("which colour", fakemodel.Step{Text: "half of", Gate: make(chan struct{})})
+	c := b.open(t)
+	if _, err := c.Run(t.Context(), bridgetest.Turn("remember blue"), func(backend.Event) {}); err != nil {
+		t.Fatal(err)
+	}
+	turn := bridgetest.Turn("which colour")
+	turn.Input[0].ID = "m2"
+	rec := &bridgetest.Record{}
+	killed := false
+	res, err := c.Run(t.Context(), turn, func(e backend.Event) {
+		rec.Emit(e)
+		if e.Kind == backend.Text && !killed {
+			killed = true
+			c.KillForTest(turn.ConversationID)
+		}
+	})
+	if err != nil || res.Text != "Blue." || rec.Text() != "Blue." {
+		t.Fatalf("result %+v streamed %q error %v", res, rec.Text(), err)
+	}
+	raw := b.model.Requests("/v1/messages")
+	last := raw[len(raw)-1].Raw
+	if !strings.Contains(last, "remember blue") || !strings.Contains(last, "which colour") {
+		t.Fatal("the resumed session lost its history")
+	}
+	// Another bridge process finds the session on disk.
+	b.model.On("after restart", fakemodel.Step{Text: "Still blue."})
+	again := bridgetest.Turn("after restart")
+	again.Input[0].ID = "m3"
+	again.History = []backend.Message{{ID: "m2", Text: "which colour"}}
+	if res, err := b.open(t).Run(t.Context(), again, func(backend.Event) {}); err != nil || res.Text != "Still blue." {
+		t.Fatalf("result %+v error %v", res, err)
+	}
+	raw = b.model.Requests("/v1/messages")
+	if !strings.Contains(raw[len(raw)-1].Raw, "remember blue") {
+		t.Fatal("the session was not resumed from disk")
+	}
+}
+
+func TestB2_ClaudeFailuresHaveTheirOwnState(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		step fakemodel.Step
+		code string
+	}{
+		"401":      {fakemodel.Step{Status: 401}, backend.CodeAuth},
+		"429":      {fakemodel.Step{Status: 429}, backend.CodeRate},
+		"overload": {fakemodel.Step{Status: 529}, backend.CodeRate},
+	}
+	for name, f := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.opt.RetryLimit = time.Millisecond
+			b.model.On("fault", f.step)
+			_, err := b.open(t).Run(t.Context(), bridgetest.Turn("fault"), func(backend.Event) {})
+			if bridgetest.Code(err) != f.code {
+				t.Fatalf("error %v, want %s", err, f.code)
+			}
+		})
+	}
+}
+
+func TestB2_ClaudeEmptyAnswer(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.model.On("nothing", fakemodel.Step{Empty: true})
+	res, err := b.open(t).Run(t.Context(), bridgetest.Turn("nothing"), func(backend.Event) {})
+	if res.Text != "" || (err != nil && bridgetest.Code(err) != backend.CodeModel) {
+		t.Fatalf("result %+v error %v", res, err)
+	}
+}
+
+func TestB2_ClaudeNotSignedIn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.opt.Env = b.opt.Env[:3]
+	if err := b.open(t).Check(t.Context()); bridgetest.Code(err) != backend.CodeAuth {
+		t.Fatalf("error %v", err)
+	}
+}

@@ -1,0 +1,252 @@
+package claudecode
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/agntchat/agntchat/internal/bridge/backend"
+	"github.com/agntchat/agntchat/internal/bridge/mcpserve"
+	"github.com/agntchat/agntchat/internal/bridge/proc"
+	"github.com/agntchat/agntchat/internal/bridge/workdir"
+)
+
+// cli names this backend's sessions on disk.
+const cli = "claude"
+
+// conversation is one CLI process and the session it continues.
+type conversation struct {
+	b   *Backend
+	id  string
+	key string // path segment of its tools
+
+	turn    sync.Mutex // held while a turn runs; guards all below
+	p       *proc.Process
+	print   string // what the process was started with
+	session workdir.Session
+	timer   *time.Timer
+}
+
+func (b *Backend) conversation(id string) (*conversation, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, backend.Errorf(backend.CodeException, "The bridge is stopping.")
+	}
+	c := b.convs[id]
+	if c == nil {
+		c = &conversation{b: b, id: id, key: uuid.NewSHA1(uuid.NameSpaceURL, []byte(id)).String()}
+		c.session, _ = b.opt.Dir.LoadSession(cli, id)
+		b.convs[id] = c
+	}
+	return c, nil
+}
+
+// end stops the process of the conversation; a running turn then fails.
+func (c *conversation) end() {
+	if p := c.p; p != nil {
+		p.Kill()
+	}
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	c.stop(0)
+}
+
+func (c *conversation) stop(grace time.Duration) {
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	if c.p != nil {
+		c.p.Stop(grace)
+		c.p = nil
+	}
+}
+
+// rest lets the process live on for a while after a turn.
+func (c *conversation) rest() {
+	if c.p == nil {
+		return
+	}
+	p := c.p
+	c.timer = time.AfterFunc(c.b.opt.Idle, func() {
+		c.turn.Lock()
+		defer c.turn.Unlock()
+		if c.p == p {
+			c.stop(5 * time.Second)
+		}
+	})
+}
+
+// ensure has a process running that fits the turn, resuming the session if
+// there is one. fresh says that the session has seen nothing yet.
+func (c *conversation) ensure(t backend.Turn) (fresh bool, err error) {
+	print := strings.Join([]string{t.System, t.Model, t.Effort, fmt.Sprint(t.SkipPerms, t.Toolbox != nil)}, "\x00")
+	if c.p != nil && c.print == print {
+		return !c.session.Started, nil
+	}
+	c.stop(2 * time.Second)
+	args, err := c.args(t)
+	if err != nil {
+		return false, err
+	}
+	opt := c.b.opt
+	p, err := proc.Start(proc.Spec{Path: opt.Path, Args: args, Env: c.b.env(), Dir: opt.Dir.Work()})
+	if err != nil {
+		return false, &backend.Error{Code: backend.CodeMissing, Message: "Claude Code could not be started.", Cause: err}
+	}
+	c.p, c.print = p, print
+	opt.Log.Info("claude started", "conversation_id", c.id, "pid", p.Pid(), "resumed", c.session.Started)
+	return !c.session.Started, nil
+}
+
+func (c *conversation) args(t backend.Turn) ([]string, error) {
+	opt := c.b.opt
+	servers := map[string]any{}
+	if t.Toolbox != nil {
+		tools, err := c.b.toolServer()
+		if err != nil {
+			return nil, err
+		}
+		servers[mcpserve.Name] = map[string]any{
+			"type": "http", "url": tools.URL(c.key), "headers": map[string]string{"Authorization": "Bearer " + tools.Token()},
+		}
+	}
+	raw, err := json.Marshal(map[string]any{"mcpServers": servers})
+	if err != nil {
+		return nil, fmt.Errorf("write tool configuration: %w", err)
+	}
+	mcp, err := opt.Dir.Private("claude-mcp-"+c.id, ".json", raw)
+	if err != nil {
+		return nil, err
+	}
+	system, err := opt.Dir.Private("claude-system-"+c.id, ".txt", []byte(t.System))
+	if err != nil {
+		return nil, err
+	}
+	args := []string{
+		"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
+		"--replay-user-messages", "--include-partial-messages", "--strict-mcp-config", "--mcp-config", mcp,
+		// The user's own settings may allow tools to everybody; an agent starts from nothing.
+		"--setting-sources", "", "--settings", `{"workflowKeywordTriggerEnabled":false}`,
+		"--tools", "Bash,Read,Edit,Write,Glob,Grep,WebFetch,WebSearch,ToolSearch",
+		"--allowedTools", "mcp__" + mcpserve.Name,
+	}
+	if t.System != "" {
+		args = append(args, "--system-prompt-file", system)
+	}
+	if t.SkipPerms {
+		args = append(args, "--dangerously-skip-permissions")
+	} else {
+		args = append(args, "--permission-prompt-tool", "stdio")
+	}
+	if t.Model != "" {
+		args = append(args, "--model", t.Model)
+	}
+	if t.Effort != "" {
+		args = append(args, "--effort", t.Effort)
+	}
+	if c.session.Started {
+		return append(args, "--resume", c.session.ID), nil
+	}
+	c.session = workdir.Session{ID: uuid.NewString()}
+	return append(args, "--session-id", c.session.ID), nil
+}
+
+// forget starts the conversation's session anew with the next process.
+func (c *conversation) forget() {
+	c.stop(0)
+	c.session = workdir.Session{}
+	c.b.opt.Dir.DropSession(cli, c.id)
+}
+
+// seen notes that the session contains everything up to the given message.
+func (c *conversation) seen(messageID string) {
+	c.session.Started = true
+	if messageID != "" {
+		c.session.LastMessage = messageID
+	}
+	if err := c.b.opt.Dir.SaveSession(cli, c.id, c.session); err != nil {
+		c.b.opt.Log.Warn("session not saved", "conversation_id", c.id, "error", err)
+	}
+}
+
+// prompt is what the process is told: the whole history in a new session, else
+// what happened since it last listened.
+func (c *conversation) prompt(t backend.Turn, fresh bool) string {
+	missed := t.History
+	if !fresh {
+		if since, known := t.Since(c.session.LastMessage); known {
+			missed = nil
+			for _, m := range since {
+				if !m.Assistant {
+					missed = append(missed, m)
+				}
+			}
+		} else if n := len(t.Input); n > 0 && c.session.LastMessage == t.Input[n-1].ID {
+			missed = nil
+		}
+	}
+	if len(missed) == 0 {
+		return t.LastInput()
+	}
+	return "<conversation_so_far>\n" + backend.Transcript(missed, "the agent") + "\n</conversation_so_far>\n\n" + t.LastInput()
+}
+
+// Run answers one turn. A process that dies under way is started once more and
+// its session resumed.
+func (b *Backend) Run(ctx context.Context, t backend.Turn, emit func(backend.Event)) (backend.Result, error) {
+	c, err := b.conversation(t.ConversationID)
+	if err != nil {
+		return backend.Result{}, err
+	}
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	defer c.rest()
+	if t.Toolbox != nil {
+		tools, err := b.toolServer()
+		if err != nil {
+			return backend.Result{}, err
+		}
+		defer tools.Bind(c.key, t.Toolbox)()
+	}
+	delivered := false
+	for attempt := 0; ; attempt++ {
+		emit(backend.Event{Kind: backend.Thinking})
+		fresh, err := c.ensure(t)
+		if err != nil {
+			return backend.Result{}, err
+		}
+		text := c.prompt(t, fresh)
+		if delivered {
+			text = "(Your process was interrupted while you were answering. Answer the last message now, completely.)"
+		}
+		r := &run{c: c, turn: t, emit: emit, model: t.Model}
+		err = r.play(ctx, text)
+		delivered = delivered || r.delivered
+		r.res.Model = r.model
+		switch {
+		case err == nil:
+			return r.res, nil
+		case ctx.Err() != nil:
+			return r.res, context.Cause(ctx)
+		case err == errNoSession && attempt == 0:
+			c.forget()
+			delivered = false
+		case err == errDied && attempt == 0:
+			c.b.opt.Log.Warn("claude ended in the middle of a turn, resuming", "conversation_id", c.id)
+		case err == errDied || err == errNoSession:
+			return r.res, r.died
+		default:
+			return r.res, err
+		}
+		emit(backend.Event{Kind: backend.Reset})
+	}
+}

@@ -1,0 +1,191 @@
+// Package mcpserve offers the platform tools of running turns to an agent CLI
+// over MCP: streamable HTTP on loopback, answered in JSON, one address per
+// conversation, guarded by a token that exists only in memory and in files of
+// mode 0600. It owns no tool.
+package mcpserve
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agntchat/agntchat/internal/bridge/backend"
+)
+
+// Name is the server's key in a CLI's configuration; tools appear as
+// mcp__agntchat__<tool>.
+const Name = "agntchat"
+
+// Server serves the toolboxes of the turns that run now.
+type Server struct {
+	token string
+	ln    net.Listener
+	http  *http.Server
+	wg    sync.WaitGroup
+
+	mu    sync.Mutex
+	boxes map[string]backend.Toolbox // by conversation key
+	idle  map[string][]backend.Tool  // catalogue between turns
+}
+
+// Start listens on a free loopback port.
+func Start() (*Server, error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for tools: %w", err)
+	}
+	var b [24]byte
+	_, _ = rand.Read(b[:])
+	s := &Server{token: hex.EncodeToString(b[:]), ln: ln, boxes: map[string]backend.Toolbox{}, idle: map[string][]backend.Tool{}}
+	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	s.wg.Go(func() { _ = s.http.Serve(ln) })
+	return s, nil
+}
+
+// Close ends the server and the calls that run in it.
+func (s *Server) Close() error {
+	err := s.http.Close()
+	s.wg.Wait()
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// Token is the bearer token that callers must show.
+func (s *Server) Token() string { return s.token }
+
+// URL is the address for one conversation. key must be a path segment.
+func (s *Server) URL(key string) string { return "http://" + s.ln.Addr().String() + "/mcp/" + key }
+
+// Bind makes a turn's tools callable at the address of its conversation until
+// the returned function is called.
+func (s *Server) Bind(key string, box backend.Toolbox) (unbind func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if box == nil {
+		delete(s.boxes, key)
+		return func() {}
+	}
+	s.boxes[key] = box
+	s.idle[key] = box.Tools()
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.boxes, key)
+	}
+}
+
+type request struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+}
+
+// ServeHTTP answers one JSON-RPC request per POST. There is no server-sent
+// stream: GET is refused, as the protocol allows.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	got := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if subtle.ConstantTimeCompare([]byte(got), []byte(s.token)) != 1 {
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	key, ok := strings.CutPrefix(r.URL.Path, "/mcp/")
+	switch {
+	case !ok:
+		w.WriteHeader(http.StatusNotFound)
+		return
+	case r.Method == http.MethodDelete:
+		w.WriteHeader(http.StatusOK)
+		return
+	case r.Method != http.MethodPost:
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 8<<20))
+	if err != nil {
+		w.WriteHeader(http.StatusRequestEntityTooLarge)
+		return
+	}
+	var req request
+	if json.Unmarshal(raw, &req) != nil || req.Method == "" {
+		reply(w, nil, nil, -32700, "this is no single JSON-RPC request")
+		return
+	}
+	if len(req.ID) == 0 {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	s.answer(r.Context(), w, key, req)
+}
+
+func (s *Server) answer(ctx context.Context, w http.ResponseWriter, key string, req request) {
+	switch req.Method {
+	case "initialize":
+		var p struct {
+			ProtocolVersion string `json:"protocolVersion"`
+		}
+		_ = json.Unmarshal(req.Params, &p)
+		if p.ProtocolVersion == "" {
+			p.ProtocolVersion = "2025-06-18"
+		}
+		reply(w, req.ID, map[string]any{
+			"protocolVersion": p.ProtocolVersion, "capabilities": map[string]any{"tools": map[string]any{}},
+			"serverInfo": map[string]any{"name": Name, "version": "1"},
+		}, 0, "")
+	case "ping":
+		reply(w, req.ID, map[string]any{}, 0, "")
+	case "tools/list":
+		s.mu.Lock()
+		tools := s.idle[key]
+		s.mu.Unlock()
+		list := make([]map[string]any, 0, len(tools))
+		for _, t := range tools {
+			list = append(list, map[string]any{"name": t.Name, "description": t.Description, "inputSchema": t.Schema})
+		}
+		reply(w, req.ID, map[string]any{"tools": list}, 0, "")
+	case "tools/call":
+		var p struct {
+			Name      string          `json:"name"`
+			Arguments json.RawMessage `json:"arguments"`
+		}
+		if json.Unmarshal(req.Params, &p) != nil {
+			reply(w, req.ID, nil, -32602, "the parameters are malformed")
+			return
+		}
+		s.mu.Lock()
+		box := s.boxes[key]
+		s.mu.Unlock()
+		res := backend.ToolResult{Text: `{"error":"No turn is running; tools can be used only while answering."}`, IsError: true}
+		if box != nil {
+			res = box.Call(ctx, p.Name, p.Arguments)
+		}
+		if r := []rune(res.Text); len(r) > 30_000 {
+			res.Text = string(r[:30_000]) + "\n[cut]"
+		}
+		reply(w, req.ID, map[string]any{"content": []any{map[string]any{"type": "text", "text": res.Text}}, "isError": res.IsError}, 0, "")
+	default:
+		reply(w, req.ID, nil, -32601, "unknown method")
+	}
+}
+
+func reply(w http.ResponseWriter, id json.RawMessage, result any, code int, message string) {
+	out := map[string]any{"jsonrpc": "2.0", "id": id}
+	if code != 0 {
+		out["error"] = map[string]any{"code": code, "message": message}
+	} else {
+		out["result"] = result
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(out)
+}
