@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"time"
 
 	"github.com/agntchat/agntchat/internal/access"
 	"github.com/agntchat/agntchat/internal/chat"
@@ -19,6 +20,10 @@ import (
 	"github.com/agntchat/agntchat/internal/wire"
 )
 
+// typingPause is how often one connection may tell that somebody types; clients
+// say so at most once per second.
+const typingPause = 500 * time.Millisecond
+
 // recentWindow is the size of the first window, as of a REST page (desktop 8.3).
 const recentWindow = 30
 
@@ -27,6 +32,7 @@ type roomChannel struct {
 	router *Router
 	room   id.Conversation
 	actor  access.Actor
+	typed  time.Time // when typing was told last
 }
 
 // Join implements socket.Channel. A refusal costs one statement: clients ask
@@ -103,6 +109,10 @@ func (c *roomChannel) Push(ctx context.Context, m *socket.Member, event string, 
 	case "delete_message":
 		return c.deleteMessage(ctx, payload)
 	case "typing":
+		if time.Since(c.typed) < typingPause {
+			return nil, socket.ErrNoReply
+		}
+		c.typed = time.Now()
 		return nil, c.router.typing(ctx, c.actor, c.room)
 	case "mark_conversation_read":
 		return nil, c.router.Chat.MarkRead(ctx, c.actor, c.room)

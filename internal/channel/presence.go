@@ -31,7 +31,9 @@ func (r *Router) snapshot(ctx context.Context, viewer access.Actor) (wire.Presen
 	if err != nil {
 		return out, err
 	}
-	out.OnlineParticipantIDs = append(out.OnlineParticipantIDs, viewer.ID.String())
+	if viewer.IsPerson() {
+		out.OnlineParticipantIDs = append(out.OnlineParticipantIDs, viewer.ID.String())
+	}
 	states := make(map[id.Participant]AgentState)
 	var rooms []id.Conversation
 	for _, p := range peers {

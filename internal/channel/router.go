@@ -37,7 +37,7 @@ type Router struct {
 	Bus     Bus
 	Streams *stream.Streams
 	Rooms   *Rooms
-	People  *presence.Tracker // of people and of agents that listen without an executor
+	People  *presence.Tracker
 	// Agents tells about agents that work through an executor. Nil: none is online.
 	Agents func(id.Participant) AgentState
 	// Executor makes the channel of a bridge: an agent's own topic joined with an
@@ -70,11 +70,6 @@ func (r *Router) Route(topic string) (socket.Channel, bool) {
 func actorOf(m *socket.Member) access.Actor {
 	a, _ := m.Conn().Session().Value.(access.Actor)
 	return a
-}
-
-// online reports a person, or an agent, as others see it.
-func (r *Router) online(p id.Participant) bool {
-	return r.People.Online(p.String()) || (r.Agents != nil && r.Agents(p).Online)
 }
 
 // Rooms is the registry of who has joined which room, so that somebody who loses

@@ -45,7 +45,9 @@ func (u *userChannel) Join(ctx context.Context, m *socket.Member, params json.Ra
 	if len(p.DeviceName) > maxDeviceName {
 		p.DeviceName = p.DeviceName[:maxDeviceName]
 	}
-	u.router.People.Connect(u.owner.String(), u.key, presence.Device{Name: p.DeviceName})
+	if u.actor.IsPerson() { // an agent is online when an executor of it is
+		u.router.People.Connect(u.owner.String(), u.key, presence.Device{Name: p.DeviceName})
+	}
 	return nil, nil
 }
 
@@ -83,6 +85,9 @@ func (u *userChannel) Push(ctx context.Context, m *socket.Member, event string, 
 func (u *userChannel) Leave(ctx context.Context, m *socket.Member, reason socket.LeaveReason) {
 	if u.bridge != nil {
 		u.bridge.Leave(ctx, m, reason)
+		return
+	}
+	if !u.actor.IsPerson() {
 		return
 	}
 	switch reason {
