@@ -108,7 +108,7 @@ func (a *App) build(ctx context.Context, ring *secret.Ring) error {
 		MessageLease: cfg.MessageLease, MostTurn: cfg.MessageMaxLease, ExecutorTimeout: cfg.ExecutorTimeout, Sweep: cfg.SweepInterval,
 	})
 	a.Chat.Turns = a.Gateway
-	a.Chat.Forget = a.Gateway.ForgetTx
+	a.Chat.Forget, a.Chat.Withdraw = a.Gateway.ForgetTx, a.Gateway.WithdrawTx
 
 	router := a.channels(rooms)
 	a.sockets = socket.New(socket.Config{
@@ -118,11 +118,14 @@ func (a *App) build(ctx context.Context, ring *secret.Ring) error {
 	a.db.SetDeliverer(a.encoder(rooms))
 
 	workers := river.NewWorkers()
-	a.jobs, err = jobs.NewClient(ctx, jobs.Config{DB: a.db, Workers: workers, Logger: log, SoftStopTimeout: cfg.DrainTimeout / 2}, inserter)
+	a.jobs, err = jobs.NewClient(ctx, jobs.Config{
+		DB: a.db, Workers: workers, Logger: log, SoftStopTimeout: cfg.DrainTimeout / 2, Periodic: []*river.PeriodicJob{worker.PrunePeriodically()},
+	}, inserter)
 	if err != nil {
 		return err
 	}
 	river.AddWorker(workers, &worker.DeliverMessage{Gateway: a.Gateway})
+	river.AddWorker(workers, &worker.PruneChanges{Chat: a.Chat})
 	if a.river, err = newRiverUI(a.jobs.River(), log); err != nil {
 		return err
 	}
