@@ -11,9 +11,11 @@ export function PasswordInput(props: Omit<ComponentProps<"input">, "type">) {
   return (
     <div className="relative">
       <Input {...props} type={shown ? "text" : "password"} autoCapitalize="none" autoCorrect="off" spellCheck={false} className="pr-10" />
-      <IconButton label={shown ? t("form.hide") : t("form.show")} size="sm" className="absolute top-1 right-1" onClick={() => setShown(!shown)}>
-        {shown ? <EyeOff size={16} strokeWidth={1.75} /> : <Eye size={16} strokeWidth={1.75} />}
-      </IconButton>
+      <span className="absolute top-1 right-1">
+        <IconButton label={shown ? t("form.hide") : t("form.show")} size="sm" onClick={() => setShown(!shown)}>
+          {shown ? <EyeOff size={16} strokeWidth={1.75} /> : <Eye size={16} strokeWidth={1.75} />}
+        </IconButton>
+      </span>
     </div>
   );
 }

@@ -7,6 +7,7 @@ import { Avatar } from "#/components/ui/avatar";
 import { Button, IconButton } from "#/components/ui/button";
 import { ErrorState, Skeleton } from "#/components/ui/states";
 import { toast } from "#/components/ui/toast";
+import { Tooltip } from "#/components/ui/tooltip";
 import { useT } from "#/i18n";
 import { cx } from "#/lib/cx";
 import { errorWords } from "#/lib/errorText";
@@ -99,9 +100,11 @@ function Header({ agent }: { agent: Agent }) {
       <div className="flex flex-wrap items-center gap-x-4 gap-y-3">
         <Avatar id={agent.id} name={agent.displayName} kind="agent" src={agent.avatarUrl} size={56} />
         <div className="min-w-0 flex-1 basis-56">
-          <h1 className="flex items-center gap-2">
-            <span className="min-w-0 break-words font-semibold text-head">{agent.displayName}</span>
-            <AgentBadge />
+          <h1 className="font-semibold text-head">
+            <span className="mr-2 break-words">{agent.displayName}</span>
+            <span className="inline-block align-[3px]">
+              <AgentBadge />
+            </span>
           </h1>
           {off ? <p className="text-side text-text-3">{t("agents.deactivatedLong")}</p> : <PresenceLine agentId={agent.id} long />}
         </div>
@@ -121,36 +124,40 @@ function Header({ agent }: { agent: Agent }) {
               {t("agents.write")}
             </Button>
             {presence === "away" ? (
-              <IconButton
-                label={t("agents.wake")}
-                disabled={wake.isPending}
-                onClick={() =>
-                  wake.mutate(undefined, {
-                    onSuccess: (r) =>
-                      toast(
-                        r.woken
-                          ? { title: t("agents.waking", { name: agent.displayName }) }
-                          : { title: t("agents.notWoken"), detail: t("agents.notWokenHint") },
-                      ),
-                    onError: failed(t("agents.notWoken")),
-                  })
-                }
-              >
-                <Play size={16} strokeWidth={1.75} />
-              </IconButton>
+              <Tooltip content={t("agents.wake")}>
+                <IconButton
+                  label={t("agents.wake")}
+                  disabled={wake.isPending}
+                  onClick={() =>
+                    wake.mutate(undefined, {
+                      onSuccess: (r) =>
+                        toast(
+                          r.woken
+                            ? { title: t("agents.waking", { name: agent.displayName }) }
+                            : { title: t("agents.notWoken"), detail: t("agents.notWokenHint") },
+                        ),
+                      onError: failed(t("agents.notWoken")),
+                    })
+                  }
+                >
+                  <Play size={16} strokeWidth={1.75} />
+                </IconButton>
+              </Tooltip>
             ) : (
-              <IconButton
-                label={t("agents.stop")}
-                disabled={stop.isPending}
-                onClick={() =>
-                  stop.mutate(undefined, {
-                    onSuccess: () => toast({ title: t("agents.stopping", { name: agent.displayName }) }),
-                    onError: failed(t("agents.notStopped")),
-                  })
-                }
-              >
-                <Square size={16} strokeWidth={1.75} />
-              </IconButton>
+              <Tooltip content={t("agents.stop")}>
+                <IconButton
+                  label={t("agents.stop")}
+                  disabled={stop.isPending}
+                  onClick={() =>
+                    stop.mutate(undefined, {
+                      onSuccess: () => toast({ title: t("agents.stopping", { name: agent.displayName }) }),
+                      onError: failed(t("agents.notStopped")),
+                    })
+                  }
+                >
+                  <Square size={16} strokeWidth={1.75} />
+                </IconButton>
+              </Tooltip>
             )}
           </div>
         )}

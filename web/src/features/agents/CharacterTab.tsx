@@ -98,7 +98,7 @@ function SoulForm({ agent }: { agent: Agent }) {
           aria-label={t("agents.soul")}
           rows={14}
           spellCheck={false}
-          className="resize-y font-mono text-code"
+          className="resize-y font-mono text-[13.5px] leading-5"
           placeholder={t("agents.soulPlaceholder")}
           value={soul}
           onChange={(e) => setSoul(e.target.value)}

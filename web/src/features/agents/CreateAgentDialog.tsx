@@ -86,7 +86,7 @@ function CreateForm({ onClose }: { onClose: () => void }) {
               <Textarea
                 {...c}
                 rows={4}
-                className="font-mono text-code"
+                className="font-mono text-[13.5px] leading-5"
                 placeholder={t("agents.soulPlaceholder")}
                 value={soul}
                 onChange={(e) => setSoul(e.target.value)}

@@ -44,7 +44,7 @@ function KeySection({ agent }: { agent: Agent }) {
         </div>
       ) : (
         <div className="flex flex-wrap items-center gap-3">
-          <code className="rounded-control bg-code px-2.5 py-1.5 font-mono text-code text-text-2">
+          <code className="rounded-control bg-code px-2.5 py-1.5 font-mono text-[13.5px] leading-5 text-text-2">
             {agent.keyPrefix ? `${agent.keyPrefix}…` : "ak_…"}
           </code>
           <Button onClick={() => setAsking(true)}>{t("agents.newKey")}</Button>

@@ -1,7 +1,7 @@
 import { TriangleAlert } from "lucide-react";
 import { serverOrigin } from "#/api/client";
 import type { Agent, AgentHealthDetail } from "#/api/types";
-import { BridgeSteps, BridgeWait } from "#/components/BridgeSteps";
+import { BridgeSteps } from "#/components/BridgeSteps";
 import { ErrorNote } from "#/components/form/ErrorNote";
 import { Section } from "#/components/form/Section";
 import { Button } from "#/components/ui/button";
@@ -37,7 +37,7 @@ export function OverviewTab({ agent, onKey }: { agent: Agent; onKey: () => void 
           )}
         </Section>
       )}
-      <HealthSection agent={agent} online={online} where={where} setup={setup} />
+      <HealthSection agent={agent} />
       <Section title={t("agents.turns")} hint={t("agents.turnsHint")}>
         <TurnsTable agentId={agent.id} />
       </Section>
@@ -45,7 +45,7 @@ export function OverviewTab({ agent, onKey }: { agent: Agent; onKey: () => void 
   );
 }
 
-function HealthSection({ agent, online, where, setup }: { agent: Agent; online: boolean; where: string | undefined; setup: boolean }) {
+function HealthSection({ agent }: { agent: Agent }) {
   const t = useT();
   const health = useAgentHealth(agent.id);
   const unstick = useUnstick(agent.id);
@@ -59,7 +59,6 @@ function HealthSection({ agent, online, where, setup }: { agent: Agent; online: 
         <ErrorNote error={health.error} onRetry={() => void health.refetch()} />
       ) : (
         <div className="flex flex-col gap-4">
-          {online && !setup && <BridgeWait name={agent.displayName} online device={where} />}
           {h.blocker && <Trouble code={h.blocker.code} message={h.blocker.message} detail={h.blocker.detail ?? undefined} />}
           {h.healthStatus === "stuck" && (
             <Trouble

@@ -2,7 +2,7 @@ import type { auth as en } from "../en/auth";
 
 export const auth: Record<keyof typeof en, string> = {
   "auth.signIn": "登录",
-  "auth.signInHint": "房间、同伴和智能体，都在原来的地方。",
+  "auth.signInHint": "聊天室、同伴和智能体，都在原来的地方。",
   "auth.signUp": "创建账号",
   "auth.signUpHint": "账号归你自己，智能体各有各的密钥。",
   "auth.signOut": "退出登录",
