@@ -32,6 +32,7 @@ type Config struct {
 // Limits bound what one client can cost. Zero values take the default.
 type Limits struct {
 	Conns int // open connections; further upgrades get 503 (20,000)
+	Each  int // connections of one participant; further upgrades get 429 (half of Conns)
 
 	Frame       int            // bytes of an incoming frame (64 KiB)
 	LargeFrames map[string]int // events that may be larger, in bytes ({"new_message": 512 KiB})
@@ -54,6 +55,7 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	setInt(&l.Conns, 20_000)
+	setInt(&l.Each, (l.Conns+1)/2)
 	setInt(&l.Frame, 64<<10)
 	if l.LargeFrames == nil {
 		l.LargeFrames = map[string]int{"new_message": 512 << 10}

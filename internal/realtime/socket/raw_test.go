@@ -2,15 +2,21 @@ package socket_test
 
 import (
 	"bufio"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/agntchat/agntchat/internal/realtime"
 	"github.com/agntchat/agntchat/internal/realtime/phxtest"
+	"github.com/agntchat/agntchat/internal/realtime/socket"
 )
 
 // rawClient writes and reads frames without a library between.
@@ -33,6 +39,12 @@ func (h *house) dialRaw(who string, readBuffer int, more ...[]byte) *rawClient {
 			h.t.Fatal(err)
 		}
 	}
+	return h.upgradeRaw(nc, who, more...)
+}
+
+// upgradeRaw does the handshake on a connection.
+func (h *house) upgradeRaw(nc net.Conn, who string, more ...[]byte) *rawClient {
+	h.t.Helper()
 	_ = nc.SetDeadline(time.Now().Add(3 * phxtest.Timeout))
 	request := "GET /socket/websocket?vsn=2.0.0&token=" + who + " HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n" +
 		"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
@@ -99,4 +111,38 @@ func maskedFrame(opcode byte, payload []byte) []byte {
 	}
 	out = append(out, 0, 0, 0, 0)
 	return append(out, payload...)
+}
+
+// TestWithoutFileDescriptor: over TLS there is nothing to write to without
+// waiting; order and shared frames are the same.
+func TestWithoutFileDescriptor(t *testing.T) {
+	t.Parallel()
+	h := build(t, &script{}, nil)
+	secure := httptest.NewTLSServer(h.http.Config.Handler)
+	defer secure.Close()
+	pool := x509.NewCertPool()
+	pool.AddCert(secure.Certificate())
+	nc, err := tls.Dial("tcp", secure.Listener.Addr().String(), &tls.Config{RootCAs: pool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	raw := h.upgradeRaw(nc, "ann", maskedFrame(1, []byte(`["1","1","r","phx_join",{}]`)))
+	raw.next()
+	raw.send(maskedFrame(1, []byte(`["1","2","r","echo",{}]`)))
+	if _, data := raw.next(); string(data) != `["1","2","r","phx_reply",{"status":"ok","response":{}}]` {
+		t.Fatalf("got %s", data)
+	}
+	for i := range 100 {
+		h.broadcast(realtime.Message{Topic: "r", Event: "e", Payload: i})
+	}
+	for i := range 100 {
+		if _, data := raw.next(); string(data) != fmt.Sprintf(`[null,null,"r","e",%d]`, i) {
+			t.Fatalf("%d: got %s", i, data)
+		}
+	}
+	h.server.Conns()[0].Close(socket.CodeRestart, "restart")
+	if opcode, data := raw.next(); opcode != 8 || string(data) != "\x03\xf4restart" {
+		t.Fatalf("opcode %d, %q", opcode, data)
+	}
 }

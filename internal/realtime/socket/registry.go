@@ -13,6 +13,29 @@ func (s *Server) reserve() (ticket, bool) {
 	return s.last, true
 }
 
+// admit counts one more connection of a participant.
+func (s *Server) admit(participant string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.each[participant] >= s.cfg.Limits.Each {
+		return false
+	}
+	s.each[participant]++
+	return true
+}
+
+func (s *Server) dismiss(participant string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dismissLocked(participant)
+}
+
+func (s *Server) dismissLocked(participant string) {
+	if s.each[participant]--; s.each[participant] <= 0 {
+		delete(s.each, participant)
+	}
+}
+
 func (s *Server) unreserve(t ticket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,6 +58,7 @@ func (s *Server) start(c *Conn, t ticket) {
 	orders := slices.Clone(s.orders)
 	s.opened(t)
 	if s.cut {
+		s.dismissLocked(c.session.Participant)
 		s.mu.Unlock()
 		_ = c.ws.CloseNow()
 		return
@@ -58,6 +82,7 @@ func (s *Server) forget(c *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
+	s.dismissLocked(c.session.Participant)
 	s.metrics.conns.Dec()
 	s.signalEmpty()
 }

@@ -34,6 +34,7 @@ type Server struct {
 	conns    map[*Conn]struct{}
 	last     ticket
 	opening  map[ticket]struct{} // upgrades under way
+	each     map[string]int      // connections by participant
 	orders   []order             // to close connections that may be among them
 	draining bool
 	cut      bool          // the drain has given up waiting: nothing starts any more
@@ -50,13 +51,14 @@ func New(cfg Config) *Server {
 	return &Server{
 		cfg: cfg, metrics: newMetrics(cfg.Registerer), base: base, cancel: cancel,
 		joining: make(chan struct{}, cfg.Limits.Joining),
-		conns:   make(map[*Conn]struct{}), opening: make(map[ticket]struct{}), empty: make(chan struct{}),
+		conns:   make(map[*Conn]struct{}), opening: make(map[ticket]struct{}), each: make(map[string]int), empty: make(chan struct{}),
 	}
 }
 
 // ServeHTTP upgrades one request: vsn 2.0.x only (400), a known origin and a
-// valid token (403), room for it (503 with Retry-After). It returns once the
-// connection has its own goroutine.
+// valid token (403), room for it (503) and for another one of the participant
+// (429), both with Retry-After. It returns once the connection has its own
+// goroutine.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if v := r.URL.Query().Get("vsn"); v != phx.Version && !strings.HasPrefix(v, "2.0.") {
 		s.refuse(w, http.StatusBadRequest, "vsn", "this server speaks Phoenix serializer vsn=2.0.0 only")
@@ -84,12 +86,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, http.StatusForbidden, "auth", "not authorised")
 		return
 	}
+	if !s.admit(session.Participant) {
+		s.unreserve(ticket)
+		w.Header().Set("Retry-After", "5")
+		s.refuse(w, http.StatusTooManyRequests, "participant", "too many connections")
+		return
+	}
 	c := s.newConn(session, r)
 	ws, err := websocket.Accept(hijacker{ResponseWriter: w, conn: c}, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // the origin was checked above
 		CompressionMode:    websocket.CompressionDisabled,
 	})
 	if err != nil { // Accept has answered
+		s.dismiss(session.Participant)
 		s.unreserve(ticket)
 		s.metrics.refused.WithLabelValues("handshake").Inc()
 		return

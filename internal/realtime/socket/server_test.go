@@ -3,6 +3,7 @@ package socket_test
 import (
 	"context"
 	"net/http"
+	"runtime"
 	"testing"
 
 	"github.com/agntchat/agntchat/internal/realtime/phxtest"
@@ -48,12 +49,33 @@ func TestUpgradeRefusals(t *testing.T) {
 
 func TestConnectionLimit(t *testing.T) {
 	t.Parallel()
-	h := build(t, &script{}, func(c *socket.Config) { c.Limits.Conns = 1 })
+	h := build(t, &script{}, func(c *socket.Config) { c.Limits.Conns, c.Limits.Each = 1, 1 })
 	first := h.dial("ann")
 	first.Heartbeat()
 	if _, status, _ := phxtest.TryDial(t, h.base, phxtest.Options{Token: "bob"}); status != 503 {
 		t.Fatalf("status %d, want 503", status)
 	}
+}
+
+// TestOneParticipantCannotTakeAllPlaces: beyond its share it is refused, and a
+// place that became free is given again.
+func TestOneParticipantCannotTakeAllPlaces(t *testing.T) {
+	t.Parallel()
+	h := build(t, &script{}, func(c *socket.Config) { c.Limits.Conns = 4 })
+	first := h.dial("ann")
+	room := first.Join("r", nil)
+	h.dial("ann")
+	if _, status, _ := phxtest.TryDial(t, h.base, phxtest.Options{Token: "ann"}); status != 429 {
+		t.Fatalf("status %d, want 429", status)
+	}
+	h.dial("bob").Heartbeat()
+	room.Leave()
+	h.expectLeft("r left")
+	first.Close()
+	for h.server.Len() > 2 {
+		runtime.Gosched()
+	}
+	h.dial("ann").Heartbeat()
 }
 
 func TestPlainRequestIsRefused(t *testing.T) {
