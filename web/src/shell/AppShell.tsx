@@ -1,4 +1,5 @@
-import { useParams, useRouterState } from "@tanstack/react-router";
+import { Link, useParams, useRouterState } from "@tanstack/react-router";
+import { ChevronLeft } from "lucide-react";
 import { type ReactNode, useEffect } from "react";
 import { NewRoomDialog } from "#/features/rooms/NewRoomDialog";
 import { useT } from "#/i18n";
@@ -50,13 +51,29 @@ export function AppShell({ children }: { children: ReactNode }) {
           />
         </div>
         <div id="main" tabIndex={-1} className={cx("min-h-0 min-w-0 flex-1 outline-none", atHome && "max-md:hidden")}>
-          {children}
+          {roomId || atHome ? children : <Page>{children}</Page>}
         </div>
       </div>
       <QuickSwitcher />
       <NewRoomDialogHost />
       <Shortcuts />
     </div>
+  );
+}
+
+/** A page that is no room: a landmark, and on a phone the way back to the list. */
+function Page({ children }: { children: ReactNode }) {
+  const t = useT();
+  return (
+    <main className="flex h-full min-h-0 flex-col">
+      <div className="flex h-12 shrink-0 items-center border-line border-b px-2 md:hidden">
+        <Link to="/" className="hit inline-flex h-9 items-center gap-1 rounded-control pr-3 pl-1.5 text-side text-text-2 hover:bg-hover">
+          <ChevronLeft size={20} strokeWidth={1.75} />
+          {t("shell.backToRooms")}
+        </Link>
+      </div>
+      <div className="min-h-0 flex-1">{children}</div>
+    </main>
   );
 }
 

@@ -17,6 +17,7 @@ import type { TimelineMessage } from "#/features/timeline/rows";
 import { TimelineSkeleton } from "#/features/timeline/TimelineSkeleton";
 import { TimelineView } from "#/features/timeline/TimelineView";
 import { useT } from "#/i18n";
+import { errorLine } from "#/lib/errorLine";
 import { counterpart, roomTitle } from "#/lib/rooms";
 import { useSelf } from "#/lib/self";
 import {
@@ -177,7 +178,7 @@ function RoomBody({ roomId, room, title, handle }: ConversationProps) {
       const done = await actions.stop(agentId ? { agentId } : {});
       if (done.stale) toast({ title: t("activity.stopFailed"), detail: t("activity.stale") });
     } catch (e) {
-      toast({ title: t("activity.stopFailed"), ...(e instanceof Error ? { detail: e.message } : {}), tone: "bad" });
+      toast({ title: t("activity.stopFailed"), detail: errorLine(e), tone: "bad" });
     }
   };
 

@@ -5,6 +5,7 @@ import { Button } from "#/components/ui/button";
 import { Dialog } from "#/components/ui/dialog";
 import { Field, Input } from "#/components/ui/input";
 import { useT } from "#/i18n";
+import { errorLine } from "#/lib/errorLine";
 import { useSelf } from "#/lib/self";
 import { useCreateRoom, useKnownPeople } from "./data";
 import { PeoplePicker } from "./PeoplePicker";
@@ -54,7 +55,7 @@ function Form({ onDone }: { onDone: () => void }) {
       )}
       {create.isError && (
         <p role="alert" className="text-bad-text text-side">
-          {t("rooms.createFailed")}. {create.error.message}
+          {t("rooms.createFailed")}. {errorLine(create.error)}
         </p>
       )}
       <div className="flex items-center justify-end gap-2 pb-1">

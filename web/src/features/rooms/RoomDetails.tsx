@@ -10,6 +10,7 @@ import { Field, Input } from "#/components/ui/input";
 import { Menu, MenuItem, MenuSeparator } from "#/components/ui/menu";
 import { toast } from "#/components/ui/toast";
 import { tn, useT } from "#/i18n";
+import { errorLine } from "#/lib/errorLine";
 import { counterpart, mayManage, roomTitle, sortedMembers } from "#/lib/rooms";
 import { useSelf } from "#/lib/self";
 import { useAgentActivity, useAgentDevice, usePresence } from "#/realtime/hooks";
@@ -83,7 +84,7 @@ function Rename({ room, title, allowed }: { room: Conversation; title: string; a
       <Field
         label={t("rooms.name")}
         hint={allowed ? undefined : t("rooms.manageHint")}
-        error={rename.isError ? `${t("rooms.renameFailed")}. ${rename.error.message}` : undefined}
+        error={rename.isError ? `${t("rooms.renameFailed")}. ${errorLine(rename.error)}` : undefined}
       >
         {(control) => (
           <Input
@@ -138,7 +139,7 @@ function MemberRow({ room, member, selfId, manage }: { room: Conversation; membe
       { type: "direct", memberIds: [member.participantId] },
       {
         onSuccess: (made) => void navigate({ to: "/rooms/$roomId", params: { roomId: made.id } }),
-        onError: (e) => toast({ title: t("rooms.createFailed"), detail: e.message, tone: "bad" }),
+        onError: (e) => toast({ title: t("rooms.createFailed"), detail: errorLine(e), tone: "bad" }),
       },
     );
   return (
@@ -201,7 +202,7 @@ function MemberRow({ room, member, selfId, manage }: { room: Conversation; membe
             { participantId: member.participantId, self: false },
             {
               onSuccess: () => setAsking(false),
-              onError: (e) => toast({ title: t("rooms.removeFailed", { name }), detail: e.message, tone: "bad" }),
+              onError: (e) => toast({ title: t("rooms.removeFailed", { name }), detail: errorLine(e), tone: "bad" }),
             },
           )
         }
@@ -226,7 +227,7 @@ function AddMembers({ room, open, onOpenChange }: { room: Conversation; open: bo
         await add.mutateAsync(p.id);
       } catch (e) {
         failed.push(p);
-        toast({ title: t("rooms.addFailed", { name: p.displayName }), ...(e instanceof Error ? { detail: e.message } : {}), tone: "bad" });
+        toast({ title: t("rooms.addFailed", { name: p.displayName }), detail: errorLine(e), tone: "bad" });
       }
     }
     setBusy(false);
@@ -278,7 +279,7 @@ function WayOut({ room, title, selfId, manage }: { room: Conversation; title: st
         onConfirm={() =>
           leave.mutate(
             { participantId: selfId, self: true },
-            { onSuccess: gone, onError: (e) => toast({ title: t("rooms.leaveFailed"), detail: e.message, tone: "bad" }) },
+            { onSuccess: gone, onError: (e) => toast({ title: t("rooms.leaveFailed"), detail: errorLine(e), tone: "bad" }) },
           )
         }
       />
@@ -290,7 +291,10 @@ function WayOut({ room, title, selfId, manage }: { room: Conversation; title: st
         action={t("rooms.delete")}
         busy={remove.isPending}
         onConfirm={() =>
-          remove.mutate(undefined, { onSuccess: gone, onError: (e) => toast({ title: t("rooms.deleteFailed"), detail: e.message, tone: "bad" }) })
+          remove.mutate(undefined, {
+            onSuccess: gone,
+            onError: (e) => toast({ title: t("rooms.deleteFailed"), detail: errorLine(e), tone: "bad" }),
+          })
         }
       />
     </div>

@@ -6,6 +6,7 @@ import { Empty, ErrorState, Skeleton } from "#/components/ui/states";
 import { toast } from "#/components/ui/toast";
 import { useLocale, useT } from "#/i18n";
 import { cx } from "#/lib/cx";
+import { errorLine } from "#/lib/errorLine";
 import { useSelf } from "#/lib/self";
 import { readLocal, writeLocal } from "#/lib/storage";
 import { useConversations } from "#/realtime/hooks";
@@ -38,7 +39,7 @@ export function RoomList({ openId, onNew }: { openId: string | undefined; onNew:
       { type: "direct", memberIds: [agentId] },
       {
         onSuccess: (room) => void navigate({ to: "/rooms/$roomId", params: { roomId: room.id } }),
-        onError: (e) => toast({ title: t("rooms.createFailed"), detail: e.message, tone: "bad" }),
+        onError: (e) => toast({ title: t("rooms.createFailed"), detail: errorLine(e), tone: "bad" }),
       },
     );
   const fold = (id: SectionId) => {

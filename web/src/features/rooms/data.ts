@@ -24,8 +24,12 @@ export function useRoomEntries(): RoomEntry[] {
   return useMemo(() => entries.filter((e) => e !== undefined), [entries]);
 }
 
+export function useAgentsQuery() {
+  return useQuery({ queryKey: keys.agents.list, queryFn: ({ signal }) => listAgents(signal) });
+}
+
 export function useAgents(): readonly Agent[] {
-  return useQuery({ queryKey: keys.agents.list, queryFn: ({ signal }) => listAgents(signal) }).data ?? noAgents;
+  return useAgentsQuery().data ?? noAgents;
 }
 
 /** Everybody this person can talk with: members of their rooms and their own agents. */
