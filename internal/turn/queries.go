@@ -3,11 +3,12 @@ package turn
 const queryClaimColumns = `id, agent_id, conversation_id, message_id, inserted_at, executor_id, generation, attempt,
   lease_until, claimed_at, seen_at, answered_at, answer_id, stale_refused, passed_reason`
 
-// queryEnqueue ignores pairs that wait already and pairs whose turn is over.
+// queryEnqueue ignores pairs that wait already and pairs whose turn is over. The
+// scalar subselect cannot become a join that reads every turn.
 const queryEnqueue = `INSERT INTO queued_messages (agent_id, conversation_id, message_id)
 SELECT i.agent_id, i.conversation_id, i.message_id
 FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS i (agent_id, conversation_id, message_id)
-WHERE NOT EXISTS (SELECT 1 FROM turns t WHERE t.agent_id = i.agent_id AND t.message_id = i.message_id)
+WHERE (SELECT t.id FROM turns t WHERE t.agent_id = i.agent_id AND t.message_id = i.message_id) IS NULL
 ON CONFLICT (agent_id, message_id) DO NOTHING`
 
 const queryOpenClaim = `SELECT ` + queryClaimColumns + ` FROM queued_messages
