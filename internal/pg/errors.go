@@ -54,7 +54,7 @@ func IsRetryable(err error) bool {
 // IsUnavailable reports that the database could not be reached, was shutting down
 // or starting, had no free connection, or took longer than the statement timeout.
 func IsUnavailable(err error) bool {
-	if err == nil {
+	if err == nil || errors.Is(err, context.Canceled) { // the caller went away, not the database
 		return false
 	}
 	if f, ok := errors.AsType[*fault.Error](err); ok {
