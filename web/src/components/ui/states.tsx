@@ -32,7 +32,7 @@ export function ErrorState({ title, hint, requestId, onRetry, className }: Error
     <div role="alert" className={cx("flex flex-col items-center justify-center gap-2 px-6 py-10 text-center", className)}>
       <p className="font-medium text-body">{title ?? t("error.title")}</p>
       <p className="max-w-sm text-pretty text-side text-text-2">{hint ?? t("error.hint")}</p>
-      <div className="mt-3 flex items-center gap-2">
+      <div className="mt-3 flex flex-wrap items-center justify-center gap-2">
         {onRetry && (
           <Button onClick={onRetry}>
             <RotateCw size={16} strokeWidth={1.75} />

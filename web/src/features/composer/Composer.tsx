@@ -97,6 +97,7 @@ export function Composer({ roomId, title, people, reply, onCancelReply, onSend, 
     setCaret(0);
     writeDraft(roomId, "");
     lastTyping.current = 0;
+    box.current?.focus();
   };
 
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {

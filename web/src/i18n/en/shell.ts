@@ -43,7 +43,7 @@ export const shell = {
   "keys.switch": "Go to a room, person or agent",
   "keys.new": "New room",
   "keys.nextRoom": "Next or previous room",
-  "keys.nextUnread": "Next or previous unread room",
+  "keys.nextUnread": "Next or previous unread",
   "keys.details": "Room details",
   "keys.sidebar": "Hide or show the side bar",
   "keys.help": "This map",
