@@ -165,6 +165,9 @@ func TestB2_ClaudeCrashResumesTheSession(t *testing.T) {
 	if !strings.Contains(last, "remember blue") || !strings.Contains(last, "which colour") {
 		t.Fatal("the resumed session lost its history")
 	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
 	// Another bridge process finds the session on disk.
 	b.model.On("after restart", fakemodel.Step{Text: "Still blue."})
 	again := bridgetest.Turn("after restart")

@@ -25,7 +25,7 @@ type run struct {
 	c         *conversation
 	turn      backend.Turn
 	emit      func(backend.Event)
-	delivered bool // the CLI has echoed our line: the session contains it
+	delivered bool // the session contains our line
 	shown     bool // text is visible since the last reset
 	model     string
 	res       backend.Result
@@ -122,9 +122,8 @@ func (r *run) line(raw []byte) (done bool, err error) {
 	case "system":
 		return false, r.system(l)
 	case "user":
-		if l.IsReplay && !r.delivered {
-			r.delivered = true
-			r.c.seen("")
+		if l.IsReplay {
+			r.heard()
 		}
 	case "stream_event":
 		r.stream(l)
@@ -141,6 +140,15 @@ func (r *run) line(raw []byte) (done bool, err error) {
 		return true, r.result(l)
 	}
 	return false, nil
+}
+
+// heard notes that the session contains our line: the CLI has echoed it, or
+// the model is answering it already.
+func (r *run) heard() {
+	if !r.delivered {
+		r.delivered = true
+		r.c.seen("")
+	}
 }
 
 func (r *run) system(l line) error {
@@ -184,6 +192,7 @@ func (r *run) stream(l line) {
 	switch l.Event.Type {
 	case "message_start":
 		r.res.Iterations++
+		r.heard()
 		r.retrying = time.Time{}
 		if r.shown {
 			r.shown = false

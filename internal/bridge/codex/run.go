@@ -303,6 +303,7 @@ func (r *run) started(kind, tool string) {
 	default:
 		return
 	}
+	r.item = "" // text after a tool is another message
 	if len(r.res.ToolUses) < 200 {
 		r.res.ToolUses = append(r.res.ToolUses, name)
 	}
