@@ -42,8 +42,9 @@ function PasswordSection() {
       },
     );
   };
-  const currentProblem = tried && !current ? t("auth.error.password.missing") : fieldError(change.error, "currentPassword", "settings");
-  const nextProblem = tried && weak ? t("settings.passwordRules") : fieldError(change.error, "newPassword", "settings");
+  const currentProblem = tried && !current ? t("auth.error.password.missing") : fieldError(change.error, "currentPassword", "auth");
+  const nextProblem =
+    tried && weak ? t("settings.passwordRules") : (fieldError(change.error, "newPassword", "auth") ?? fieldError(change.error, "password", "auth"));
   return (
     <Section title={t("settings.password")} hint={t("settings.passwordHint")}>
       <form onSubmit={submit} noValidate className="flex max-w-sm flex-col gap-4">
