@@ -28,8 +28,11 @@ const (
 
 	sqlSetStreak = `UPDATE conversations SET agent_streak = $2::integer, streak_notice = $3::boolean WHERE id = $1::uuid`
 
-	sqlAddMember = `INSERT INTO conversation_members (conversation_id, participant_id, role, last_read_seq)
-		SELECT c.id, $2::uuid, $3::text, c.message_seq FROM conversations c WHERE c.id = $1::uuid
+	// Members of one transaction come in the order given: the first agent answers (decision 9).
+	sqlAddMember = `INSERT INTO conversation_members (conversation_id, participant_id, role, last_read_seq, joined_at)
+		SELECT c.id, $2::uuid, $3::text, c.message_seq, greatest(now(), (SELECT max(o.joined_at) + interval '1 microsecond'
+			FROM conversation_members o WHERE o.conversation_id = c.id))
+		FROM conversations c WHERE c.id = $1::uuid
 		ON CONFLICT (conversation_id, participant_id) DO NOTHING`
 
 	sqlRemoveMember = `DELETE FROM conversation_members WHERE conversation_id = $1::uuid AND participant_id = $2::uuid`

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/agntchat/agntchat/internal/chat"
 	"github.com/agntchat/agntchat/internal/speak"
 	"github.com/agntchat/agntchat/internal/view"
 	"github.com/agntchat/agntchat/internal/wire"
@@ -16,11 +17,11 @@ const maxReadable = 4000
 // bracketed is the unmistakable form of a mention, which previews show without brackets.
 var bracketed = regexp.MustCompile(`@\[([^\]\n]{1,100})\]`)
 
-// Message is a row of a timeline. System lines have no sender and the type
-// "system"; a sender that is gone keeps the name it had.
+// Message is a row of a timeline. Lines of the server have no sender and no sender
+// type; a sender that is gone keeps the name it had.
 func Message(m view.Message) wire.Message {
 	out := wire.Message{
-		ID: m.ID.String(), ConversationID: m.ConversationID.String(), SenderName: senderName(m), SenderType: m.SenderKind,
+		ID: m.ID.String(), ConversationID: m.ConversationID.String(), SenderName: senderName(m), SenderType: senderType(m),
 		Content: m.Content, ContentType: m.ContentType, MessageType: m.MessageType, ContentStructured: orNull(m.ContentStructured),
 		Metadata: object(m.Metadata), CorrelationID: m.CorrelationID, TurnGroupID: m.TurnGroupID,
 		FileAttachments: []wire.Attachment{}, Reactions: []wire.Reaction{},
@@ -142,4 +143,12 @@ func senderName(m view.Message) string {
 		return "System"
 	}
 	return m.SenderName
+}
+
+// senderType is one of the two that clients know (bridge 4.1), or none.
+func senderType(m view.Message) string {
+	if m.SenderKind == chat.Human || m.SenderKind == chat.Agent {
+		return m.SenderKind
+	}
+	return ""
 }

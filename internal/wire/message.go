@@ -6,7 +6,7 @@ type Message struct {
 	ConversationID       string       `json:"conversationId"`
 	SenderID             *string      `json:"senderId"`
 	SenderName           string       `json:"senderName"`
-	SenderType           string       `json:"senderType"`
+	SenderType           string       `json:"senderType,omitempty"` // human | agent; absent on lines of the server
 	Sender               *Sender      `json:"sender"`
 	Content              string       `json:"content"`
 	ReadableText         string       `json:"readableText,omitempty"`

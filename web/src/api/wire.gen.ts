@@ -594,6 +594,55 @@ export interface ReceiptChanged {
   receipt: Receipt;
 }
 
+// --- executor.go
+
+/**
+ * ExecutorJoin is what a bridge says when it joins its agent's topic (bridge 2.4);
+ * instance_id is ours and lets the server refuse a process that was replaced.
+ */
+export interface ExecutorJoin {
+  executor_id: string;
+  bridge_version: string;
+  instance_id: string;
+}
+
+/** Woken answers POST /api/agents/:id/wake. */
+export interface Woken {
+  woken: boolean;
+  status?: string;
+  reason?: string;
+}
+
+/** AgentStopped answers POST /api/agents/:id/stop. */
+export interface AgentStopped {
+  stopped: boolean;
+  status?: string;
+  reason?: string;
+}
+
+/** HealthReset answers POST /api/agents/:id/health/reset (desktop 4.11). */
+export interface HealthReset {
+  message: string;
+  disabledExecutors: number;
+  unclaimedTasks: number;
+  unclaimedMessages: number;
+}
+
+/** HealthCleared answers …/clear-messages and …/clear-tasks. */
+export interface HealthCleared {
+  message: string;
+  expired: number;
+  unclaimed: number;
+}
+
+/** HealthUnstuck answers …/unstick. */
+export interface HealthUnstuck {
+  message: string;
+  executorsReset: number;
+  tasksExpired: number;
+  messagesRequeued: number;
+}
+
 // --- gateway.go
 
 /** ExecutorRegister is the body of POST /api/gateway/executors (bridge 3.2), snake_case. */
@@ -943,7 +992,8 @@ export interface Message {
   conversationId: string;
   senderId: string | null;
   senderName: string;
-  senderType: string;
+  /** human | agent; absent on lines of the server */
+  senderType?: string;
   sender: Sender | null;
   content: string;
   readableText?: string;
@@ -1052,6 +1102,41 @@ export interface Receipt {
 /** Receipts answers GET /api/conversations/:id/receipts. */
 export interface Receipts {
   receipts: Receipt[];
+}
+
+/** PushError is the response of an error reply on the socket: reason is the stable code. */
+export interface PushError {
+  reason: string;
+  code: string;
+  message: string;
+  details?: FieldError[];
+}
+
+/** MessageRef is the push delete_message. */
+export interface MessageRef {
+  message_id: string;
+}
+
+/** Suppressed answers a post that is not stored because the turn had ended silently. */
+export interface Suppressed {
+  suppressed: boolean;
+}
+
+/** WriterNotice is ours, on the user topic: something about a message did not work (docs/protocol.md 8). */
+export interface WriterNotice {
+  conversationId: string;
+  messageId: string;
+  code: string;
+  params: Record<string, unknown>;
+  text: string;
+}
+
+/** UserJoin is the params of a join of the own user topic (desktop 3.2, bridge 2.4). */
+export interface UserJoin {
+  client: string;
+  device_name: string;
+  executor_id: string;
+  bridge_version: string;
 }
 
 // --- participant.go
