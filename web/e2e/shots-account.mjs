@@ -119,8 +119,10 @@ const shots = {
     at: [wide, phone],
     run: async (page, base, server) => {
       await go(`/welcome?agent=${scout.id}`, 1200)(page, base);
-      server.user("agent_status_changed", { agentId: scout.id, presence: "online_local", deviceName: "mara-laptop" });
-      await page.waitForTimeout(600);
+      for (let i = 0; i < 20 && (await page.getByRole("heading", { name: /is online/ }).count()) === 0; i++) {
+        server.user("agent_status_changed", { agentId: scout.id, presence: "online_local", deviceName: "mara-laptop" });
+        await page.waitForTimeout(250);
+      }
     },
   },
 };

@@ -16,35 +16,39 @@ describe("rows the server writes", () => {
   afterEach(() => setLocale("en"));
 
   it("are said from the catalogue in the reader's language", () => {
-    expect(noticeText(row({ code: "member_added", name: "Nova" }))).toBe("Nova joined");
+    const notice = row({ code: "agent_streak_limit", params: { limit: 12 } });
+    expect(noticeText(notice)).toBe("Agents have written 12 messages in a row. They pause until a person writes.");
     setLocale("zh-CN");
-    expect(noticeText(row({ code: "member_added", params: { name: "Nova" } }))).toBe("Nova 加入了");
+    expect(noticeText(notice)).toBe("智能体已连续写了 12 条消息，有人发言后才会继续。");
   });
 
   it("fall back to the stored words for an unknown code or a missing parameter", () => {
     expect(noticeText(row({ code: "something_new" }))).toBe("stored words");
-    expect(noticeText(row({ code: "member_added" }))).toBe("stored words");
+    expect(noticeText(row({ code: "agent_streak_limit" }))).toBe("stored words");
     expect(noticeText(row(undefined))).toBe("stored words");
   });
 
   it("say what failed and what to do", () => {
-    const failure = failureText(row({ code: "auth_failure" }, "401 invalid x-api-key"), "Nova");
+    const failure = failureText(row({ error_code: "auth_failure", errorKind: "auth_failure", detail: "401 invalid x-api-key" }), "Nova");
     expect(failure.title).toContain("Nova");
     expect(failure.hint).toBeTruthy();
     expect(failure.detail).toBe("401 invalid x-api-key");
-    expect(failureText(row({ code: "novel" }), "Nova").title).toBe("Nova could not answer");
-    expect(failureText(row({ errorKind: "auth_failure" }), "Nova").hint).toBeTruthy();
+    expect(failureText(row({ error_code: "turn_timeout" }), "Nova").title).toBe("Nova took too long");
+    expect(failureText(row({ errorKind: "rate_limit" }), "Nova").hint).toBeTruthy();
+    expect(failureText(row({ error_code: "novel" }), "Nova")).toEqual({ title: "Nova could not answer", hint: null, detail: "stored words" });
   });
 
   it("say why there is no answer", () => {
-    const text = (reason: string, agents?: string[]) =>
+    const text = (reason: string, agents?: string[], code?: string) =>
       notAnsweredText(
-        { reason, agents },
+        { reason, agents, code },
         (id) => (id === "1" ? "Nova" : ""),
         (n) => n.join("+"),
       );
     expect(text("stopped", ["1"])).toBe("Not answered by Nova: stopped");
     expect(text("expired")).toBe("Not answered in time");
+    expect(text("expired", ["1"], "unanswered")).toBe("Read by Nova, but not answered");
+    expect(text("expired", ["1"], "model_error")).toBe("Not answered by Nova: the attempt failed");
     expect(text("strange", ["1"])).toBe("Not answered");
   });
 });

@@ -3,8 +3,7 @@ import type { Message } from "#/api/types";
 import { isKey, type Key, type Params, t } from "#/i18n";
 
 function codeOf(message: Message): string {
-  const meta = message.metadata ?? {};
-  const code = meta.code ?? meta["error_code"] ?? meta.errorKind;
+  const code = message.metadata?.code;
   return typeof code === "string" ? code : "";
 }
 
@@ -39,7 +38,7 @@ export interface Failure {
   detail: string | null;
 }
 
-const withHints = [
+const failures = [
   "auth_failure",
   "rate_limited",
   "empty_response",
@@ -50,23 +49,41 @@ const withHints = [
   "handler_exception",
 ] as const;
 
+// Other bridges have words of their own for the same failures.
+const aliases: Record<string, (typeof failures)[number]> = { turn_timeout: "timeout", rate_limit: "rate_limited" };
+
 /** Title and advice for a turn that failed. */
 export function failureText(message: Message, name: string): Failure {
-  const code = withHints.find((c) => c === codeOf(message));
-  const detail = message.content.trim() || null;
-  if (!code) return { title: t("failure.title", { name }), hint: null, detail };
-  return { title: t(`failure.${code}` satisfies Key, { name }), hint: t(`failure.${code}.hint` satisfies Key), detail };
+  const meta = message.metadata ?? {};
+  const words = [meta["error_code"], meta.code, meta.errorKind].filter((w): w is string => typeof w === "string");
+  const code = words.map((w) => aliases[w] ?? w).find((w): w is (typeof failures)[number] => (failures as readonly string[]).includes(w));
+  const told = meta["detail"];
+  if (!code) return { title: t("failure.title", { name }), hint: null, detail: (typeof told === "string" && told) || message.content.trim() || null };
+  return {
+    title: t(`failure.${code}` satisfies Key, { name }),
+    hint: t(`failure.${code}.hint` satisfies Key),
+    // The sentence in the message says in English what the title says: only what the model itself said adds to it.
+    detail: (typeof told === "string" && told) || null,
+  };
+}
+
+export interface Missed {
+  reason: string;
+  /** How the turn ended, finer than the reason: an outcome, or the code of its failure. */
+  code?: unknown;
+  agents?: string[] | undefined;
 }
 
 /** Why a message has no answer, from `metadata.not_answered`. */
-export function notAnsweredText(
-  info: { reason: string; agents?: string[] | undefined },
-  nameOf: (idOrName: string) => string,
-  list: (names: string[]) => string,
-): string {
-  const stem = `message.notAnswered.${info.reason}`;
+export function notAnsweredText(info: Missed, nameOf: (idOrName: string) => string, list: (names: string[]) => string): string {
   const names = (info.agents ?? []).map(nameOf).filter(Boolean);
+  const stem = `message.notAnswered.${missedWord(info)}`;
   const named = `${stem}Names`;
   if (names.length > 0 && isKey(named)) return t(named, { names: list(names) });
   return isKey(stem) ? t(stem) : t("message.notAnswered.other");
+}
+
+function missedWord({ reason, code }: Missed): string {
+  if (reason !== "expired" || typeof code !== "string" || code === "expired") return reason;
+  return code === "unanswered" ? "unanswered" : "failed";
 }

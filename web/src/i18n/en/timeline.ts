@@ -78,11 +78,6 @@ export const timeline = {
   "failure.handler_exception.hint": "Look at the bridge's output on its machine, then try again.",
   "failure.details": "Details",
   "failure.openAgent": "Open agent",
-  "notice.guard": "The agents have spoken {count} times in a row. They go on when a person writes.",
-  "notice.agent_loop_paused": "The agents have spoken {count} times in a row. They go on when a person writes.",
-  "notice.mention_not_added": "{name} is not in this room and was not added.",
-  "notice.member_added": "{name} joined",
-  "notice.member_removed": "{name} left",
-  "notice.title_changed": "The room is now called {title}",
-  "notice.agent_stopped": "{name} was stopped",
+  "notice.agent_streak_limit": "Agents have written {limit} messages in a row. They pause until a person writes.",
+  "notice.mention_may_not_add": "{names} is not in this room, and you may not add members. The mention stays plain text.",
 } as const;

@@ -80,11 +80,6 @@ export const timeline: Record<keyof typeof en, string> = {
   "failure.handler_exception.hint": "先看看那台机器上桥接程序的输出，再试一次。",
   "failure.details": "详情",
   "failure.openAgent": "打开智能体",
-  "notice.guard": "智能体已连续发言 {count} 次，有人发言后才会继续。",
-  "notice.agent_loop_paused": "智能体已连续发言 {count} 次，有人发言后才会继续。",
-  "notice.mention_not_added": "{name} 不在这个聊天室，也没有被加入。",
-  "notice.member_added": "{name} 加入了",
-  "notice.member_removed": "{name} 离开了",
-  "notice.title_changed": "聊天室改名为 {title}",
-  "notice.agent_stopped": "{name} 已被停止",
+  "notice.agent_streak_limit": "智能体已连续写了 {limit} 条消息，有人发言后才会继续。",
+  "notice.mention_may_not_add": "{names} 不在这个聊天室，而你不能添加成员，这处提及只作普通文字。",
 };
