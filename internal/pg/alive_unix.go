@@ -9,7 +9,9 @@ import (
 )
 
 // isQuiet reports that nothing has come in on an idle connection, not even its end.
-// It costs one system call and no round trip.
+// It costs one system call and no round trip. It never waits: pgx may have left a
+// reader on the connection after a slow write, which holds the lock of raw.Read
+// until something comes in, so Control looks past it.
 func isQuiet(c net.Conn) bool {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
@@ -23,11 +25,10 @@ func isQuiet(c net.Conn) bool {
 		return false
 	}
 	quiet := true
-	err = raw.Read(func(fd uintptr) bool {
+	err = raw.Control(func(fd uintptr) {
 		var b [1]byte
 		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-		quiet = err == syscall.EAGAIN || err == syscall.EINTR //nolint:errorlint // a plain errno
-		return true
+		quiet = err == syscall.EAGAIN || err == syscall.EINTR
 	})
 	return err == nil && quiet
 }
