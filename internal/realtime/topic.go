@@ -187,6 +187,9 @@ func (t *topic) run() {
 		t.mu.Lock()
 		if len(t.pending) == 0 {
 			t.busy = false
+			if cap(t.fan.joint) > maxBatch/4 {
+				t.fan.joint = nil // a quiet room keeps little
+			}
 			if t.fan.version != t.version {
 				t.fan.subs = nil
 			}

@@ -3,15 +3,20 @@
 package socket_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,96 +25,166 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"go.uber.org/goleak"
 
 	"github.com/agntchat/agntchat/internal/realtime"
 	"github.com/agntchat/agntchat/internal/realtime/socket"
 )
 
-// The benchmarks run clients and server in one process over loopback: figures
-// contain the clients, so read them as ratios. The bare loop is one coder
-// connection per member, written one after the other.
+// The clients of the fan-out benchmarks live in a process of their own, so that
+// CPU per delivery is the server's. Two references: "bare" writes to one coder
+// connection after the other, "writers" gives each a goroutine and a channel, as
+// most servers do. Read the figures as ratios.
 
 const benchBody = 128
 
-// crowd is n raw clients of one topic that count bytes.
+// crowd is n raw clients of one topic in a child process.
 type crowd struct {
-	conns []net.Conn
-	got   atomic.Int64
-	moved chan struct{}
-	wg    sync.WaitGroup
+	b     *testing.B
+	child *exec.Cmd
+	in    io.Closer
+	done  chan int // highest number of broadcasts that all members have
+	have  int
 }
 
-func (c *crowd) add(nc net.Conn) {
-	c.conns = append(c.conns, nc)
-	c.wg.Go(func() {
-		buf := make([]byte, 16<<10)
-		for {
-			n, err := nc.Read(buf)
-			if err != nil {
-				return
-			}
-			c.got.Add(int64(n))
-			select {
-			case c.moved <- struct{}{}:
+// gather starts the child and waits until all members are there.
+func gather(b *testing.B, base string, members, size int, join bool) *crowd {
+	b.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), fmt.Sprintf("SOCKET_BENCH_CROWD=%s %d %d %v", base, members, size, join))
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	c := &crowd{b: b, child: cmd, in: in, done: make(chan int, 1)}
+	go func() {
+		defer close(c.done)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			n, _ := strconv.Atoi(lines.Text())
+			select { // only the newest counts
+			case <-c.done:
 			default:
 			}
+			c.done <- n
 		}
-	})
+	}()
+	if n, ok := <-c.done; !ok || n != 0 {
+		b.Fatal("the clients did not come")
+	}
+	return c
 }
 
-// until waits for total bytes.
-func (c *crowd) until(b *testing.B, total int64) {
-	for c.got.Load() < total {
+func (c *crowd) until(n int) {
+	for c.have < n {
 		select {
-		case <-c.moved:
-		case <-time.After(10 * time.Second):
-			b.Fatalf("got %d of %d bytes", c.got.Load(), total)
+		case have, ok := <-c.done:
+			if !ok {
+				c.b.Fatal("the clients are gone")
+			}
+			c.have = have
+		case <-time.After(20 * time.Second):
+			c.b.Fatalf("%d of %d broadcasts arrived", c.have, n)
 		}
 	}
 }
 
 func (c *crowd) close() {
-	for _, nc := range c.conns {
-		_ = nc.Close()
-	}
-	c.wg.Wait()
+	_ = c.in.Close()
+	_ = c.child.Wait()
 }
 
-func handshake(b testing.TB, base string) net.Conn {
-	b.Helper()
+// beCrowd is the child: it says 0 when all have joined, then how many broadcasts
+// all have, until its input ends.
+func beCrowd(order string) error {
+	var base string
+	var members, size int
+	var join bool
+	if _, err := fmt.Sscan(order, &base, &members, &size, &join); err != nil {
+		return err
+	}
+	var got atomic.Int64
+	moved := make(chan struct{}, 1)
+	round := int64(members) * int64(size)
+	for range members {
+		nc, err := handshake(base)
+		if err != nil {
+			return err
+		}
+		if join {
+			if err := joinRaw(nc, "room:1"); err != nil {
+				return err
+			}
+		}
+		go func() {
+			buf := make([]byte, 16<<10)
+			for {
+				n, err := nc.Read(buf)
+				if err != nil {
+					return
+				}
+				if now := got.Add(int64(n)); now/round != (now-int64(n))/round {
+					select {
+					case moved <- struct{}{}:
+					default:
+					}
+				}
+			}
+		}()
+	}
+	fmt.Println(0)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	}()
+	for {
+		select {
+		case <-moved:
+			fmt.Println(got.Load() / round)
+		case <-ended:
+			return nil
+		}
+	}
+}
+
+func handshake(base string) (net.Conn, error) {
 	nc, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
 	if err != nil {
-		b.Fatal(err)
+		return nil, err
 	}
 	_, err = io.WriteString(nc, "GET /socket/websocket?vsn=2.0.0&token=x HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n"+
 		"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
 	if err != nil {
-		b.Fatal(err)
+		return nil, err
 	}
 	var head strings.Builder
-	one := make([]byte, 1)
-	for !strings.HasSuffix(head.String(), "\r\n\r\n") {
+	for one := make([]byte, 1); !strings.HasSuffix(head.String(), "\r\n\r\n"); head.Write(one) {
 		if _, err := nc.Read(one); err != nil {
-			b.Fatalf("%s: %v", head.String(), err)
+			return nil, err
 		}
-		head.Write(one)
 	}
 	if !strings.HasPrefix(head.String(), "HTTP/1.1 101") {
-		b.Fatal(head.String())
+		return nil, errors.New(head.String())
 	}
-	return nc
+	return nc, nil
 }
 
-func joinRaw(b testing.TB, nc net.Conn, topic string) {
-	b.Helper()
+func joinRaw(nc net.Conn, topic string) error {
 	join := fmt.Sprintf(`["1","1",%q,"phx_join",{}]`, topic)
 	if _, err := nc.Write(maskedFrame(1, []byte(join))); err != nil {
-		b.Fatal(err)
+		return err
 	}
 	want := fmt.Sprintf(`["1","1",%q,"phx_reply",{"status":"ok","response":{}}]`, topic)
-	if _, err := io.ReadFull(nc, make([]byte, len(want)+2)); err != nil {
-		b.Fatal(err)
-	}
+	_, err := io.ReadFull(nc, make([]byte, len(want)+2))
+	return err
 }
 
 func benchHouse(b *testing.B) *house {
@@ -118,27 +193,23 @@ func benchHouse(b *testing.B) *house {
 	})
 }
 
-// measure runs b.N broadcasts with window of them in flight and reports per
-// delivery.
-func measure(b *testing.B, c *crowd, members, window, size int, send func()) {
+// measure runs b.N broadcasts with window of them in flight.
+func measure(b *testing.B, c *crowd, members, window int, send func()) {
 	b.Helper()
 	var before, after syscall.Rusage
-	start := c.got.Load()
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &before)
 	b.ResetTimer()
 	for i := range b.N {
 		send()
-		if done := i + 1 - window; done > 0 {
-			c.until(b, start+int64(done)*int64(members)*int64(size))
-		}
+		c.until(i + 2 - window)
 	}
-	c.until(b, start+int64(b.N)*int64(members)*int64(size))
+	c.until(b.N)
 	b.StopTimer()
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &after)
 	cpu := time.Duration(after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano())
 	deliveries := float64(b.N * members)
 	b.ReportMetric(deliveries/b.Elapsed().Seconds(), "deliveries/s")
-	b.ReportMetric(float64(cpu.Nanoseconds())/1000/deliveries, "cpu-µs/delivery")
+	b.ReportMetric(float64(cpu.Nanoseconds())/1000/deliveries, "server-cpu-µs/delivery")
 }
 
 func BenchmarkFanOut(b *testing.B) {
@@ -151,27 +222,21 @@ func BenchmarkFanOut(b *testing.B) {
 		for _, window := range []int{1, 16} {
 			b.Run(fmt.Sprintf("bus/members=%d/window=%d", members, window), func(b *testing.B) {
 				h := benchHouse(b)
-				c := &crowd{moved: make(chan struct{}, 1)}
+				c := gather(b, h.base, members, frame.Len(), true)
 				defer c.close()
-				for range members {
-					nc := handshake(b, h.base)
-					joinRaw(b, nc, "room:1")
-					c.add(nc)
-				}
-				measure(b, c, members, window, frame.Len(), func() {
+				measure(b, c, members, window, func() {
 					h.broadcast(realtime.Message{Topic: "room:1", Event: "new_message", Payload: payload})
 				})
 			})
 			b.Run(fmt.Sprintf("bare/members=%d/window=%d", members, window), func(b *testing.B) {
-				conns, base := bareServer(b)
-				c := &crowd{moved: make(chan struct{}, 1)}
+				conns, base := bareServer(b, members)
+				c := gather(b, base, members, frame.Len(), false)
 				defer c.close()
 				var all []*websocket.Conn
 				for range members {
-					c.add(handshake(b, base))
 					all = append(all, <-conns)
 				}
-				measure(b, c, members, window, frame.Len(), func() {
+				measure(b, c, members, window, func() {
 					for _, ws := range all {
 						if err := ws.Write(context.Background(), websocket.MessageText, frame.JSON()); err != nil {
 							b.Fatal(err)
@@ -179,12 +244,39 @@ func BenchmarkFanOut(b *testing.B) {
 					}
 				})
 			})
+			b.Run(fmt.Sprintf("writers/members=%d/window=%d", members, window), func(b *testing.B) {
+				conns, base := bareServer(b, members)
+				c := gather(b, base, members, frame.Len(), false)
+				defer c.close()
+				var queues []chan []byte
+				var wg sync.WaitGroup
+				for range members {
+					ws, queue := <-conns, make(chan []byte, 256)
+					queues = append(queues, queue)
+					wg.Go(func() {
+						for p := range queue {
+							if ws.Write(context.Background(), websocket.MessageText, p) != nil {
+								return
+							}
+						}
+					})
+				}
+				measure(b, c, members, window, func() {
+					for _, queue := range queues {
+						queue <- frame.JSON()
+					}
+				})
+				for _, queue := range queues {
+					close(queue)
+				}
+				wg.Wait()
+			})
 		}
 	}
 }
 
-func bareServer(b *testing.B) (<-chan *websocket.Conn, string) {
-	conns := make(chan *websocket.Conn, 1)
+func bareServer(b *testing.B, members int) (<-chan *websocket.Conn, string) {
+	conns := make(chan *websocket.Conn, members)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ws, err := websocket.Accept(w, r, nil)
 		if err != nil {
@@ -217,8 +309,13 @@ func BenchmarkIdleConn(b *testing.B) {
 		runtime.GC()
 		runtime.ReadMemStats(&before)
 		for i := range n {
-			nc := handshake(b, h.base)
-			joinRaw(b, nc, fmt.Sprint("user:", i))
+			nc, err := handshake(h.base)
+			if err == nil {
+				err = joinRaw(nc, fmt.Sprint("user:", i))
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
 			conns = append(conns, nc)
 		}
 		runtime.GC()
@@ -241,4 +338,16 @@ func BenchmarkPushReply(b *testing.B) {
 			b.Fatalf("%+v", r)
 		}
 	}
+}
+
+func TestMain(m *testing.M) {
+	if order := os.Getenv("SOCKET_BENCH_CROWD"); order != "" {
+		if err := beCrowd(order); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("net/http.(*persistConn).readLoop"),
+		goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"))
 }

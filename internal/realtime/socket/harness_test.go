@@ -15,17 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/agntchat/agntchat/internal/realtime"
 	"github.com/agntchat/agntchat/internal/realtime/phxtest"
 	"github.com/agntchat/agntchat/internal/realtime/socket"
 )
-
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("net/http.(*persistConn).readLoop"),
-		goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"))
-}
 
 // quiet leaves out the stacks of handlers that panic on purpose.
 const quiet = slog.LevelError + 1

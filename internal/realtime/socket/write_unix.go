@@ -47,7 +47,7 @@ func (w *rawWriter) try(p []byte) (int, error) {
 
 func (w *rawWriter) write(fd uintptr) bool {
 	for w.n < len(w.data) {
-		n, err := syscall.Write(int(fd), w.data[w.n:])
+		n, err := writeNow(fd, w.data[w.n:])
 		if n > 0 {
 			w.n += n
 		}
