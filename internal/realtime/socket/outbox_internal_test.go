@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agntchat/agntchat/internal/realtime"
@@ -207,6 +208,56 @@ func TestResyncComesAfterTheQueue(t *testing.T) {
 	if s := text(t, far, o); !strings.Contains(s, `"after"`) {
 		t.Fatalf("got %.200q", s)
 	}
+}
+
+// TestAge: a reader that moves, but so slowly that the oldest frame has waited for
+// more than QueueAge, is behind.
+func TestAge(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o, far := pipeBox(t, false)
+		o.lim.QueueBytes = 1 << 20
+		f := event(t, "e", 40<<10) // two do not fit into one chunk
+		for range 3 {
+			if err := o.sendFrame(f, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		<-time.After(9 * time.Second)
+		if _, err := io.ReadFull(far, make([]byte, f.Len())); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.sendFrame(event(t, "in time", 1), false); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(3 * time.Second)
+		_ = o.sendFrame(event(t, "late", 1), false)
+		if err := o.sendFrame(event(t, "later", 1), true); !errors.Is(err, ErrClosed) {
+			t.Fatalf("still open: %v", err)
+		}
+		if got := drainText(t, far, o); strings.Contains(got, "in time") || strings.Contains(got, "late") {
+			t.Fatal("events behind the bound were sent")
+		}
+	})
+}
+
+// TestStall: a reader that takes nothing for QueueAge is cut off.
+func TestStall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o, _ := pipeBox(t, true)
+		if err := o.sendFrame(event(t, "e", 10), true); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(9 * time.Second)
+		if err := o.sendFrame(event(t, "e", 10), true); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(2 * time.Second)
+		if err := o.sendFrame(event(t, "e", 10), true); !errors.Is(err, ErrClosed) {
+			t.Fatalf("still open: %v", err)
+		}
+	})
 }
 
 func TestCloseFrame(t *testing.T) {
