@@ -13,6 +13,15 @@ import { router } from "./router";
 
 startTheme();
 
+// A page from before an update asks for files that are gone: load the new one, but not over and over.
+window.addEventListener("vite:preloadError", (event) => {
+  const last = Number(sessionStorage.getItem("agntchat.reloaded") ?? 0);
+  if (Date.now() - last < 30_000) return;
+  sessionStorage.setItem("agntchat.reloaded", String(Date.now()));
+  event.preventDefault();
+  window.location.reload();
+});
+
 const root = document.getElementById("root");
 if (!root) throw new Error("index.html has no #root");
 

@@ -21,7 +21,7 @@ function formatter(name: string, options: Intl.DateTimeFormatOptions): Intl.Date
 
 /** Hours and minutes, as the language writes them. */
 export function clock(iso: string): string {
-  return formatter("clock", { hour: "numeric", minute: "2-digit" }).format(new Date(iso));
+  return formatter("clock", { timeStyle: "short" }).format(new Date(iso));
 }
 
 /** Everything, to the second, with the zone: what is shown on hover. */

@@ -162,7 +162,7 @@ function RoomBody({ roomId, room, title, handle }: ConversationProps) {
 
   const handlers = useMemo(() => {
     const report = (result: { message: string } | null) => {
-      if (result) toast({ title: t("error.title"), detail: result.message, tone: "bad" });
+      if (result) toast({ title: t("error.action"), detail: result.message, tone: "bad" });
     };
     return {
       reply: (m: TimelineMessage) => setReply(m),

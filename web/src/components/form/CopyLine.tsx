@@ -26,7 +26,10 @@ export function CopyLine({ text, shown, label, className }: Props) {
   return (
     <div className={cx("min-w-0", className)}>
       <div className="flex items-start gap-2 rounded-control border border-line bg-code py-1.5 pr-1.5 pl-3">
-        <code title={label} className="min-w-0 flex-1 whitespace-pre-wrap break-all py-1 font-mono text-text text-[13.5px] leading-5">
+        <code
+          title={label}
+          className="min-w-0 flex-1 whitespace-pre-wrap py-1 [font-variant-ligatures:none] [overflow-wrap:anywhere] font-mono text-text text-[13.5px] leading-5"
+        >
           {shown ?? text}
         </code>
         <Button size="sm" onClick={() => void copyText(text).then((ok) => setState(ok ? "done" : "refused"))}>

@@ -29,7 +29,7 @@ const schema: Schema = {
     th: ["align"],
     td: ["align"],
   },
-  protocols: { href: ["http", "https", "mailto", "tel"], src: ["http", "https"] },
+  protocols: { href: ["http", "https", "mailto", "tel"], src: ["https"] },
   // Ids of foreign text must not meet ours.
   clobberPrefix: "md-",
 };

@@ -1,4 +1,4 @@
-import { Copy, CornerUpLeft, Ellipsis, Hash, SmilePlus, Trash2 } from "lucide-react";
+import { Copy, CornerUpLeft, Ellipsis, Hash, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { Button, IconButton } from "#/components/ui/button";
 import { Dialog } from "#/components/ui/dialog";
@@ -9,6 +9,7 @@ import { useT } from "#/i18n";
 import { copyText } from "#/lib/clipboard";
 import { cx } from "#/lib/cx";
 import { plainMentions } from "#/lib/mention";
+import { useSelf } from "#/lib/self";
 import type { MessageHandlers } from "./MessageRow";
 import type { TimelineMessage } from "./rows";
 
@@ -19,6 +20,7 @@ export function MessageActions({ message, own, handlers }: { message: TimelineMe
   const t = useT();
   const [open, setOpen] = useState(false);
   const [asking, setAsking] = useState(false);
+  const canReact = useSelf().features?.["reactions"] === true;
   const copy = async (text: string) => {
     if (await copyText(text)) toast({ title: t("common.copied"), tone: "good", duration: 1600 });
   };
@@ -30,11 +32,12 @@ export function MessageActions({ message, own, handlers }: { message: TimelineMe
       )}
     >
       <span className="flex max-sm:hidden">
-        {emojis.slice(0, 1).map((emoji) => (
-          <IconButton key={emoji} size="sm" label={`${t("message.react")} ${emoji}`} onClick={() => handlers.react(message, emoji, true)}>
-            <span className="text-[14px]">{emoji}</span>
-          </IconButton>
-        ))}
+        {canReact &&
+          emojis.slice(0, 1).map((emoji) => (
+            <IconButton key={emoji} size="sm" label={`${t("message.react")} ${emoji}`} onClick={() => handlers.react(message, emoji, true)}>
+              <span className="text-[14px]">{emoji}</span>
+            </IconButton>
+          ))}
         <Tooltip content={t("message.reply")} keys={["R"]}>
           <IconButton size="sm" label={t("message.reply")} data-action="reply" onClick={() => handlers.reply(message)}>
             <CornerUpLeft size={16} strokeWidth={1.75} />
@@ -55,22 +58,23 @@ export function MessageActions({ message, own, handlers }: { message: TimelineMe
           </IconButton>
         }
       >
-        <div className="flex gap-0.5 px-1 py-1">
-          {emojis.map((emoji) => (
-            <MenuItem
-              key={emoji}
-              aria-label={`${t("message.react")} ${emoji}`}
-              className="justify-center px-1.5"
-              onSelect={() => handlers.react(message, emoji, true)}
-            >
-              <span className="text-[16px]">{emoji}</span>
-            </MenuItem>
-          ))}
-          <span className="sr-only">
-            <SmilePlus size={16} />
-          </span>
-        </div>
-        <MenuSeparator />
+        {canReact && (
+          <>
+            <div className="flex gap-0.5 px-1 py-1">
+              {emojis.map((emoji) => (
+                <MenuItem
+                  key={emoji}
+                  aria-label={`${t("message.react")} ${emoji}`}
+                  className="justify-center px-1.5"
+                  onSelect={() => handlers.react(message, emoji, true)}
+                >
+                  <span className="text-[16px]">{emoji}</span>
+                </MenuItem>
+              ))}
+            </div>
+            <MenuSeparator />
+          </>
+        )}
         <MenuItem icon={<CornerUpLeft size={16} strokeWidth={1.75} />} hint="R" onSelect={() => handlers.reply(message)}>
           {t("message.reply")}
         </MenuItem>

@@ -20,6 +20,17 @@ describe("rows of a timeline", () => {
     expect(shown[4]).toMatchObject({ parent: { id: first.id } });
   });
 
+  it("lets every answer of an agent stand by itself, but for the parts of one turn", () => {
+    const agent = { sender: { id: "ai", type: "agent" as const, displayName: "Nova" } };
+    const list = [
+      msg("ai", 0, { ...agent, turnGroupId: "t1" }),
+      msg("ai", 0, { ...agent, turnGroupId: "t1" }),
+      msg("ai", 1, agent),
+      msg("ai", 1, agent),
+    ];
+    expect(rows(list).flatMap((r) => (r.kind === "message" ? [r.first] : []))).toEqual([true, false, true, true]);
+  });
+
   it("puts a divider before each day", () => {
     expect(kinds([msg("a", 0), msg("a", 60 * 24), msg("a", 60 * 24 + 1)])).toEqual(["day", "message", "day", "message", "message"]);
   });

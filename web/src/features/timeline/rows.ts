@@ -111,20 +111,15 @@ export function buildRows({ items, streams, selfId, readUpTo, reachedStart }: Ro
     const key = `s:${stream.streamId}`;
     if (!stream.text || used.has(key)) continue;
     used.add(key);
-    rows.push({ kind: "stream", key, stream, first: streamStartsBlock(previous, stream) });
+    rows.push({ kind: "stream", key, stream, first: true });
     previous = null;
   }
   return rows;
 }
 
-/** As the finished message will stand, so that it does not jump when it lands. */
-function streamStartsBlock(previous: TimelineMessage | null, stream: TimelineStream): boolean {
-  if (previous?.senderId !== stream.senderId) return true;
-  const start = typeof stream.startedAt === "number" ? stream.startedAt : Date.parse(stream.startedAt);
-  return start - Date.parse(previous.insertedAt) > BLOCK_GAP_MS;
-}
-
+/** Every answer of an agent stands by itself, with its time and model: it belongs to a question, not to the answer above it. */
 function startsBlock(previous: TimelineMessage | null, message: TimelineMessage, parent: TimelineMessage | null): boolean {
   if (!previous || previous.senderId !== message.senderId || parent) return true;
+  if (message.sender?.type === "agent" && (!message.turnGroupId || message.turnGroupId !== previous.turnGroupId)) return true;
   return Date.parse(message.insertedAt) - Date.parse(previous.insertedAt) > BLOCK_GAP_MS;
 }

@@ -19,6 +19,7 @@ export const common = {
   "common.undo": "Undo",
   "common.unknown": "Unknown",
   "error.title": "This did not load",
+  "error.action": "That did not work",
   "error.hint": "Check the connection, then try again.",
   "error.requestId": "Request {id}",
   "error.copyRequestId": "Copy request id",

@@ -21,6 +21,7 @@ export const common: Record<keyof typeof en, string> = {
   "common.undo": "撤销",
   "common.unknown": "未知",
   "error.title": "没能加载出来",
+  "error.action": "没有成功",
   "error.hint": "检查网络后再试一次。",
   "error.requestId": "请求 {id}",
   "error.copyRequestId": "复制请求编号",
