@@ -55,9 +55,9 @@ export const makePhoenixSocket: MakeSocket = (options) => {
   };
 };
 
-/** Phoenix's own events, which carry nothing of ours. */
-export function isInternal(event: string): boolean {
-  return event.startsWith("phx_") || event.startsWith("chan_reply_");
+/** Phoenix's own events, which carry nothing of ours. A push that times out while the socket is away even comes without a name. */
+export function isInternal(event: string | null | undefined): boolean {
+  return !event || event.startsWith("phx_") || event.startsWith("chan_reply_");
 }
 
 /** Reads an error reply: `{code, message}`, or `{reason}` of plain Phoenix. */
