@@ -342,3 +342,40 @@ func TestP8_LargeWindowsAreCut(t *testing.T) {
 		t.Fatalf("%d messages", n)
 	}
 }
+
+// TestP6_NoFrameAfterTheMessage: the final message takes the place of its stream.
+func TestP6_NoFrameAfterTheMessage(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	ada := b.Person("Ada")
+	nova := b.Agent(ada, "Nova")
+	conv := b.Room("direct", ada, nova)
+	c := b.dial(ada)
+	ch := c.Join(room(conv), nil)
+	words := "Hello"
+	frame := flow.StreamFrame{StreamID: "s1", Status: "streaming", Phase: "writing", Content: &words}
+	if err := b.Chat.Stream(t.Context(), nova, conv, frame); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Chat.Post(t.Context(), nova, flow.Post{ConversationID: conv, Content: words, Metadata: json.RawMessage(`{"stream_id":"s1"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	for _, status := range []string{"streaming", "complete"} {
+		frame.Status = status
+		if err := b.Chat.Stream(t.Context(), nova, conv, frame); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ch.Expect("new_message")
+	c.Heartbeat()
+	if rest := ch.Pending(); len(rest) != 0 {
+		t.Fatalf("after the message: %s", rest[0].Event)
+	}
+	late := b.dial(ada)
+	lateRoom := late.Join(room(conv), nil)
+	lateRoom.Expect("recent_messages")
+	late.Heartbeat()
+	if rest := lateRoom.Pending(); len(rest) != 0 {
+		t.Fatalf("a late joiner gets %s", rest[0].Event)
+	}
+}

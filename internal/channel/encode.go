@@ -16,6 +16,8 @@ type Out struct {
 	Event   string
 	Payload any
 	Class   realtime.Class
+	// Before runs right before the event is sent. It must not block.
+	Before func()
 	// After runs once the event is on its way. It must not block.
 	After func()
 }
@@ -40,6 +42,9 @@ func (e *Encoder) Deliver(ctx context.Context, events []event.Event) {
 			continue
 		}
 		for _, o := range outs {
+			if o.Before != nil {
+				o.Before()
+			}
 			if err := e.Bus.BroadcastAll(o.Topics, realtime.Message{Event: o.Event, Payload: o.Payload, Class: o.Class}); err != nil {
 				e.Log.ErrorContext(ctx, "event could not be sent", slog.String("event", o.Event), slog.Any("error", err))
 			}

@@ -17,7 +17,7 @@ func ChatEvents(rooms *Rooms, online present.Online) Encode {
 		case flow.MessagePosted:
 			m := present.Message(e.Message)
 			m.Seq = e.Seq
-			return []Out{{Topics: topic, Event: "new_message", Payload: m}}, true
+			return []Out{{Topics: topic, Event: "new_message", Payload: m, Before: e.Before}}, true
 		case flow.ConversationUpdated:
 			outs := make([]Out, len(e.To))
 			for i, to := range e.To {

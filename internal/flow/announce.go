@@ -24,9 +24,9 @@ const (
 // announce records the events of a new message: the row for the room, the moved
 // list entry for everybody but the author, and for the author that everything is
 // read (decision 21). Hidden rows move no list entry.
-func (c *Chat) announce(tx *pg.Tx, room *locked, m view.Message, seq int64) {
+func (c *Chat) announce(tx *pg.Tx, room *locked, m view.Message, seq int64, before func()) {
 	in := inRoom{room.ID}
-	tx.Publish(lane(room.ID), MessagePosted{inRoom: in, Message: m, Seq: seq})
+	tx.Publish(lane(room.ID), MessagePosted{inRoom: in, Message: m, Seq: seq, Before: before})
 	if speak.Hidden(m.Type()) {
 		return
 	}
@@ -103,6 +103,6 @@ func (c *Chat) notice(ctx context.Context, tx *pg.Tx, room *locked, n Notice) (v
 		return view.Message{}, err
 	}
 	m := asView(row, placed, access.System(), room)
-	c.announce(tx, room, m, placed.Version)
+	c.announce(tx, room, m, placed.Version, nil)
 	return m, nil
 }

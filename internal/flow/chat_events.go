@@ -23,6 +23,9 @@ type MessagePosted struct {
 	inRoom
 	Message view.Message
 	Seq     int64
+	// Before runs right before the event is sent; nil does nothing. It ends the
+	// stream that the message takes the place of: no frame of it may come after.
+	Before func()
 }
 
 // Recipients are participants that hear the same of one thing.

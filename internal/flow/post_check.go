@@ -33,7 +33,8 @@ type draft struct {
 	hints map[id.Participant]bool
 	// streamID joins the message to its stream; empty when it has none.
 	streamID string
-	quiet    bool // wake nobody: source_relay, errorKind
+	failed   bool // reports a failure: errorKind
+	quiet    bool // wake nobody: source_relay, or a failure
 }
 
 // check reads a Post: limits of decision 5, shapes, what a person may not send.
@@ -133,7 +134,8 @@ func (d *draft) openMetadata(actor access.Actor) error {
 	}
 	var relay bool
 	_ = json.Unmarshal(m["source_relay"], &relay) // absent or of another type: not a relay
-	d.quiet = actor.IsAgent() && (relay || word(m["errorKind"]) != "")
+	d.failed = actor.IsAgent() && word(m["errorKind"]) != ""
+	d.quiet = d.failed || (actor.IsAgent() && relay)
 	return nil
 }
 

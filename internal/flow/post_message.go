@@ -185,7 +185,7 @@ func (c *Chat) store(ctx context.Context, tx *pg.Tx, actor access.Actor, room *l
 		return Posted{}, err
 	}
 	msg := asView(n, placed, actor, room)
-	c.announce(tx, room, msg, placed.Version)
+	c.announce(tx, room, msg, placed.Version, c.endOfStream(actor, d))
 	c.announceNotice(tx, room, msg, m)
 
 	dec := speak.Decide(speakFacts(actor, room, d, m))
@@ -225,15 +225,18 @@ func (c *Chat) wake(ctx context.Context, tx *pg.Tx, conv id.Conversation, mid id
 	return nil
 }
 
-// settle ties a final message of an agent to the turn it ends (decisions 14, 15)
-// and takes the place of its stream.
+// endOfStream ends the stream whose place an agent's message takes.
+func (c *Chat) endOfStream(actor access.Actor, d draft) func() {
+	if !actor.IsAgent() || d.streamID == "" {
+		return nil
+	}
+	return func() { c.Streams.End(d.ConversationID.String(), actor.ID.String(), d.streamID) }
+}
+
+// settle ties a final message of an agent to the turn it ends (decisions 14, 15).
 func (c *Chat) settle(ctx context.Context, tx *pg.Tx, actor access.Actor, d draft, claim *turn.Claim, mid id.Message) error {
 	if !actor.IsAgent() {
 		return nil
-	}
-	conv := d.ConversationID.String()
-	if d.streamID != "" {
-		tx.AfterCommit(func() { c.Streams.End(conv, actor.ID.String(), d.streamID) })
 	}
 	reason, silent := silentEnd(d)
 	switch {

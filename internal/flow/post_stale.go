@@ -16,10 +16,10 @@ const maxNewer = 50
 
 // staleness compares a draft with the room (P7, decision 18): since the message
 // that the agent saw last, a person wrote, or the agent itself replied under
-// another claim. A claim is refused at most once. EndTurn and ErrorReport are
+// another claim. A claim is refused at most once. EndTurn and failures are
 // exempt. A message that is not in this room says nothing about what was seen.
 func staleness(ctx context.Context, tx *pg.Tx, actor access.Actor, d draft, claim *turn.Claim) (*StaleError, error) {
-	if d.LastSeenMessageID == nil || d.kind == "EndTurn" || d.kind == "ErrorReport" || d.quiet {
+	if d.LastSeenMessageID == nil || d.kind == "EndTurn" || d.kind == "ErrorReport" || d.failed {
 		return nil, nil
 	}
 	if claim != nil && claim.StaleRefused {

@@ -1,0 +1,81 @@
+package channel_test
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/agntchat/agntchat/internal/channel"
+	"github.com/agntchat/agntchat/internal/event"
+	"github.com/agntchat/agntchat/internal/flow"
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/view"
+)
+
+// TestM4_EveryChatEventHasAnEncoder reads the list of events from their source, so
+// that a new one without an encoder fails.
+func TestM4_EveryChatEventHasAnEncoder(t *testing.T) {
+	t.Parallel()
+	one := []id.Participant{id.New[id.Participant]()}
+	samples := map[event.Event][]string{}
+	names := []string{}
+	add := func(e event.Event, want ...string) {
+		samples[&wrapped{e}] = want
+		names = append(names, reflect.TypeOf(e).Name())
+	}
+	add(flow.MessagePosted{}, "new_message")
+	add(flow.ConversationUpdated{To: []flow.Recipients{{IDs: one}, {Category: new("mentions"), IDs: one}}}, "conversation_updated", "conversation_updated")
+	add(flow.ConversationRead{}, "conversation_read")
+	add(flow.MessageDeleted{}, "message_deleted")
+	add(flow.MessageMetadataChanged{Metadata: json.RawMessage(`{}`)}, "message_metadata_changed")
+	add(flow.ConversationCreated{To: one, Conversation: view.Conversation{}}, "new_conversation")
+	add(flow.ConversationDeleted{To: one}, "conversation_deleted")
+	add(flow.TitleChanged{To: one}, "conversation_title_changed")
+	add(flow.AvatarChanged{To: one}, "conversation_avatar_changed")
+	add(flow.RoomMetadataChanged{To: one, Metadata: json.RawMessage(`{}`)}, "conversation_metadata_changed")
+	add(flow.MemberAdded{To: one}, "member_added")
+	add(flow.MemberRemoved{To: one}, "member_removed", "removed_from_conversation")
+	add(flow.WriterNotice{}, "notice")
+	add(flow.RenameResolved{To: one}, "conversation_rename_resolved")
+
+	encode := channel.ChatEvents(channel.NewRooms(), nil)
+	for w, want := range samples {
+		outs, ok := encode(w.(*wrapped).Event)
+		var got []string
+		for _, o := range outs {
+			got = append(got, o.Event)
+			if raw, err := json.Marshal(o.Payload); err != nil || raw[0] != '{' {
+				t.Errorf("%s: payload %s, %v", o.Event, raw, err)
+			}
+			if len(o.Topics) == 0 {
+				t.Errorf("%s goes nowhere", o.Event)
+			}
+		}
+		if !ok || !slices.Equal(got, want) {
+			t.Errorf("%T: %v, want %v", w.(*wrapped).Event, got, want)
+		}
+	}
+
+	f, err := parser.ParseFile(token.NewFileSet(), "../flow/chat_events.go", nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		ts, ok := n.(*ast.TypeSpec)
+		if !ok {
+			return true
+		}
+		st, ok := ts.Type.(*ast.StructType)
+		if ok && len(st.Fields.List) > 0 && len(st.Fields.List[0].Names) == 0 && !slices.Contains(names, ts.Name.Name) {
+			t.Errorf("flow.%s has no sample here: does it have an encoder?", ts.Name.Name)
+		}
+		return true
+	})
+}
+
+// wrapped makes an event a map key: some hold slices.
+type wrapped struct{ event.Event }
