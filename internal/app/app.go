@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/riverqueue/river"
 
@@ -56,7 +57,7 @@ type App struct {
 	jobs     *jobs.Client
 	health   *obs.Health
 	registry *prometheus.Registry
-	handler  http.Handler
+	router   chi.Router
 	river    *riverUI
 	local    *LocalAgents
 
@@ -137,7 +138,7 @@ func (a *App) build(ctx context.Context, ring *secret.Ring) error {
 		}
 		return err
 	})
-	a.handler = a.routes()
+	a.router = a.routes()
 	return nil
 }
 
@@ -251,7 +252,7 @@ func (a *App) listen(ctx context.Context) (*servers, error) {
 			return nil, err
 		}
 	}
-	at, err := open(a.opts.Config.Addr, a.handler)
+	at, err := open(a.opts.Config.Addr, a.router)
 	if err != nil {
 		return nil, errors.Join(err, s.shutdown(ctx))
 	}

@@ -1,7 +1,9 @@
 package app
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/go-chi/chi/v5"
@@ -22,7 +24,7 @@ type mounter interface{ Mount(r chi.Router) }
 
 // routes is everything the public listener serves. The list of routes is a golden
 // file (testdata/routes.golden).
-func (a *App) routes() http.Handler {
+func (a *App) routes() chi.Router {
 	cfg := a.opts.Config
 	metrics := obs.NewHTTPMetrics(a.registry)
 	r := chi.NewRouter()
@@ -85,4 +87,14 @@ func (a *App) agentSelf(agents httpapi.Agent) httpapi.AgentSelf {
 // online reports a person or an agent.
 func (a *App) online(p id.Participant) bool {
 	return a.people.Online(p.String()) || a.Gateway.Online(p)
+}
+
+// Routes lists what the public listener serves, as "METHOD /path", sorted.
+func (a *App) Routes() ([]string, error) {
+	seen := map[string]bool{}
+	err := chi.Walk(a.router, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+		seen[method+" "+route] = true
+		return nil
+	})
+	return slices.Sorted(maps.Keys(seen)), err
 }
