@@ -60,11 +60,7 @@ export function regenerateKey(id: Id): Promise<AgentWithKey> {
   return api.post(`${agent(id)}/regenerate-key`);
 }
 
-/** Soft: the agent leaves the pickers, its history stays. */
-export function deactivateAgent(id: Id): Promise<unknown> {
-  return api.delete(agent(id));
-}
-
+/** Asks for the name again. What the agent wrote stays; it leaves all lists and its key is dead. */
 export function deleteAgentForever(id: Id, confirmName: string): Promise<unknown> {
   return api.post(`${agent(id)}/delete-permanent`, { confirmName });
 }

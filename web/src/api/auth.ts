@@ -19,6 +19,8 @@ export interface SignupInput {
   birthDate: string;
   marketingOptIn: boolean;
   analyticsOptIn: boolean;
+  /** IANA name of the device's zone. */
+  timezone?: string;
 }
 
 export type SignupResult = { kind: "signed_in"; session: AuthSession } | { kind: "confirmation_required"; message?: string | undefined };

@@ -12,7 +12,7 @@ import { toast } from "#/components/ui/toast";
 import { useT } from "#/i18n";
 import { useStore } from "#/realtime/store";
 import { forgetKey, freshKeys } from "./freshKeys";
-import { useDeactivate, useDeleteForever, useRegenerateKey } from "./queries";
+import { useDeleteForever, useRegenerateKey, useSwitch } from "./queries";
 
 export function ManageTab({ agent }: { agent: Agent }) {
   return (
@@ -90,12 +90,12 @@ function DangerSection({ agent }: { agent: Agent }) {
   const navigate = useNavigate();
   const [open, setOpen] = useState<"deactivate" | "delete" | null>(null);
   const [typed, setTyped] = useState("");
-  const deactivate = useDeactivate(agent.id);
+  const power = useSwitch(agent.id);
   const remove = useDeleteForever(agent.id);
   const close = () => {
     setOpen(null);
     setTyped("");
-    deactivate.reset();
+    power.reset();
     remove.reset();
   };
   const gone = (title: string) => () => {
@@ -107,15 +107,22 @@ function DangerSection({ agent }: { agent: Agent }) {
   return (
     <Section title={t("agents.danger")} tone="danger">
       <div className="flex flex-col divide-y divide-line rounded-panel border border-line">
-        {!off && (
-          <div className="flex flex-wrap items-center justify-between gap-3 px-4 py-3">
-            <div className="min-w-0 flex-1 basis-64">
-              <p className="font-medium text-side">{t("agents.deactivate")}</p>
-              <p className="text-side text-text-2">{t("agents.deactivateHint")}</p>
-            </div>
-            <Button onClick={() => setOpen("deactivate")}>{t("agents.deactivate")}</Button>
+        <div className="flex flex-wrap items-center justify-between gap-3 px-4 py-3">
+          <div className="min-w-0 flex-1 basis-64">
+            <p className="font-medium text-side">{t(off ? "agents.activate" : "agents.deactivate")}</p>
+            <p className="text-side text-text-2">{t(off ? "agents.activateHint" : "agents.deactivateHint")}</p>
           </div>
-        )}
+          {off ? (
+            <Button
+              busy={power.isPending}
+              onClick={() => power.mutate(true, { onSuccess: () => toast({ title: t("agents.activatedToast", { name: agent.displayName }) }) })}
+            >
+              {t("agents.activate")}
+            </Button>
+          ) : (
+            <Button onClick={() => setOpen("deactivate")}>{t("agents.deactivate")}</Button>
+          )}
+        </div>
         <div className="flex flex-wrap items-center justify-between gap-3 px-4 py-3">
           <div className="min-w-0 flex-1 basis-64">
             <p className="font-medium text-side">{t("agents.delete")}</p>
@@ -126,6 +133,7 @@ function DangerSection({ agent }: { agent: Agent }) {
           </Button>
         </div>
       </div>
+      {off && <ErrorNote error={power.error} className="mt-3" />}
       <Dialog
         open={open === "deactivate"}
         onOpenChange={(o) => !o && close()}
@@ -139,15 +147,15 @@ function DangerSection({ agent }: { agent: Agent }) {
             </Button>
             <Button
               variant="danger"
-              busy={deactivate.isPending}
-              onClick={() => deactivate.mutate(undefined, { onSuccess: gone(t("agents.deactivatedToast", { name: agent.displayName })) })}
+              busy={power.isPending}
+              onClick={() => power.mutate(false, { onSuccess: gone(t("agents.deactivatedToast", { name: agent.displayName })) })}
             >
               {t("agents.deactivate")}
             </Button>
           </>
         }
       >
-        <ErrorNote error={deactivate.error} />
+        <ErrorNote error={power.error} />
       </Dialog>
       <Dialog
         open={open === "delete"}

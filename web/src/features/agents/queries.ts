@@ -89,12 +89,14 @@ export function useRegenerateKey(id: Id) {
   });
 }
 
-export function useDeactivate(id: Id) {
+/** Switches an agent off, or on again. What it wrote and how it is set up stays. */
+export function useSwitch(id: Id) {
+  const queries = useQueryClient();
   const refresh = useRefresh();
   return useMutation({
-    mutationFn: () => agents.deactivateAgent(id),
-    onSuccess: () => {
-      forgetKey(id);
+    mutationFn: (on: boolean) => agents.updateAgent(id, { status: on ? "active" : "deactivated" }),
+    onSuccess: (agent) => {
+      queries.setQueryData<Agent>(keys.agents.one(id), agent);
       return refresh();
     },
   });

@@ -11,6 +11,7 @@ import { Button } from "#/components/ui/button";
 import { Field, Input } from "#/components/ui/input";
 import { useT } from "#/i18n";
 import { fieldError } from "#/lib/errorText";
+import { deviceZone } from "#/lib/zone";
 import { AuthFrame } from "./AuthFrame";
 import { checkPassword, looksLikeEmail, MIN_AGE, oldEnough } from "./password";
 import { StrengthMeter } from "./StrengthMeter";
@@ -221,5 +222,6 @@ function toInput(form: Form): SignupInput {
     birthDate: form.birthDate,
     marketingOptIn: false,
     analyticsOptIn: false,
+    timezone: deviceZone(),
   };
 }
