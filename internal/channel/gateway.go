@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"github.com/agntchat/agntchat/internal/access"
@@ -86,10 +87,13 @@ func (e *executorChannel) Leave(ctx context.Context, _ *socket.Member, _ socket.
 // Deliver implements flow.ExecutorSocket.
 func (e *executorChannel) Deliver(d flow.Delivery) error {
 	raw, err := present.FitDelivery(present.GatewayMessage(d), present.MaxDelivery)
-	if err != nil {
-		return err
+	if err == nil {
+		err = e.member.Push("gateway_message", raw)
 	}
-	return e.member.Push("gateway_message", raw)
+	if errors.Is(err, present.ErrTooLarge) || errors.Is(err, realtime.ErrFrameTooLarge) {
+		return fmt.Errorf("%w: %w", flow.ErrUndeliverable, err)
+	}
+	return err
 }
 
 // Command implements flow.ExecutorSocket.

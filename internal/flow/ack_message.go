@@ -45,8 +45,12 @@ func (g *Gateway) Ack(ctx context.Context, actor access.Actor, h HeldClaim) (out
 			out = t.Outcome
 			return err
 		}
-		r, err := g.resultTx(ctx, tx, group[len(group)-1])
+		head := group[len(group)-1]
+		r, err := g.resultTx(ctx, tx, head)
 		if err != nil {
+			return err
+		}
+		if r.Tokens, err = usageOf(ctx, tx, head); err != nil {
 			return err
 		}
 		out = r.Outcome
@@ -114,6 +118,19 @@ func (g *Gateway) resultTx(ctx context.Context, tx *pg.Tx, head turn.Claim) (tur
 		}
 	}
 	return turn.Result{Outcome: turn.Unanswered}, nil
+}
+
+// usageOf is what a stock bridge reported for this turn, when it was the agent's
+// only one: its reports name no turn.
+func usageOf(ctx context.Context, q pg.Querier, head turn.Claim) (turn.Tokens, error) {
+	if head.ClaimedAt == nil {
+		return turn.Tokens{}, nil
+	}
+	rooms, err := turn.RoomsInWork(ctx, q, head.AgentID)
+	if err != nil || len(rooms) > 1 {
+		return turn.Tokens{}, err
+	}
+	return turn.UsageSince(ctx, q, head.AgentID, *head.ClaimedAt)
 }
 
 // answeredBy reads the outcome off the stored message.

@@ -3,9 +3,11 @@ package flow
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 
+	"github.com/agntchat/agntchat/internal/access"
 	"github.com/agntchat/agntchat/internal/event"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
@@ -70,28 +72,45 @@ func (g *Gateway) claimSlots(ctx context.Context, agent id.Participant, c claime
 	return turns, err
 }
 
+// ErrUndeliverable is wrapped by ExecutorSocket.Deliver for a turn that no socket
+// can take: it is too large for a frame.
+var ErrUndeliverable = errors.New("flow: a turn does not fit into a frame")
+
 // deliver pushes one claimed turn down the executor's newest socket. Whatever
-// goes wrong gives it back at once: only a push that was queued leaves the claim.
+// goes wrong gives it back: only a push that was queued leaves the claim. A socket
+// that takes nothing is not used again.
 func (g *Gateway) deliver(ctx context.Context, c claimer, group []turn.Claim) {
 	head := group[len(group)-1]
 	d, err := g.prepare(ctx, c, group)
 	switch {
 	case err != nil:
 		g.complain(ctx, "prepare turn failed", err, head.AgentID)
-	case d == nil: // nobody is left to be answered
-		if err := g.dropTurn(ctx, head); err != nil {
-			g.complain(ctx, "drop turn failed", err, head.AgentID)
-			break
-		}
+		g.giveBack(ctx, head, !pg.IsUnavailable(err) && ctx.Err() == nil)
 		return
-	case g.reg.note(c.id, c.sock, head.QueueID):
-		if err := c.sock.Deliver(*d); err == nil {
-			g.notAwaiting(ctx, *d)
-			return
-		}
-		g.reg.forget(c.id, head.QueueID)
+	case d == nil: // nobody is left to be answered
+		g.endUndelivered(ctx, head, turn.Result{Outcome: turn.Passed, ErrorCode: "nothing_to_answer"})
+		return
+	case !g.reg.note(c.id, c.sock, head.QueueID):
+		g.giveBack(ctx, head, false)
+		return
 	}
-	g.giveBack(ctx, head)
+	switch err := c.sock.Deliver(*d); {
+	case err == nil:
+		g.notAwaiting(ctx, *d)
+	case errors.Is(err, ErrUndeliverable):
+		g.complain(ctx, "turn is too large", err, head.AgentID)
+		g.endUndelivered(ctx, head, turn.Result{Outcome: turn.Failed, ErrorCode: codeUndeliverable, ErrorMessage: "The turn is too large to be delivered."})
+	default:
+		g.LeaveExecutor(ctx, access.Actor{Kind: access.Agent, ID: head.AgentID}, c.id, c.sock)
+		c.sock.Shut("push failed")
+	}
+}
+
+func (g *Gateway) endUndelivered(ctx context.Context, head turn.Claim, r turn.Result) {
+	if err := g.endTurn(ctx, head, r); err != nil {
+		g.complain(ctx, "end turn failed", err, head.AgentID)
+		g.giveBack(ctx, head, false)
+	}
 }
 
 // publishReceiptsTx tells the room how the messages of these rows stand now.

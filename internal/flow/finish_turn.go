@@ -58,12 +58,16 @@ func (g *Gateway) finishTx(ctx context.Context, tx *pg.Tx, group []turn.Claim, r
 // over drops what memory holds of a turn that ended or went back, and looks for
 // the next one.
 func (g *Gateway) over(group []turn.Claim) {
+	g.ended(group)
+	g.Wake(group[0].AgentID)
+}
+
+func (g *Gateway) ended(group []turn.Claim) {
 	head := group[len(group)-1]
 	g.signs.drop(signKey{head.AgentID, head.ConversationID})
 	for _, c := range group {
 		g.reg.forget(c.ExecutorID, c.QueueID)
 	}
-	g.Wake(head.AgentID)
 	g.tell.wake(head.AgentID)
 }
 
@@ -177,13 +181,13 @@ func (g *Gateway) notAwaiting(ctx context.Context, d Delivery) {
 	}
 }
 
-// dropTurn ends a turn that has nothing left to answer.
-func (g *Gateway) dropTurn(ctx context.Context, head turn.Claim) error {
+// endTurn ends a turn that never reached its bridge.
+func (g *Gateway) endTurn(ctx context.Context, head turn.Claim, r turn.Result) error {
 	return g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
 		group, _, err := lockTurnTx(ctx, tx, head.AgentID, head.QueueID)
 		if err != nil || len(group) == 0 || group[len(group)-1].Generation != head.Generation {
 			return err
 		}
-		return g.finishTx(ctx, tx, group, turn.Result{Outcome: turn.Passed, ErrorCode: "nothing_to_answer"})
+		return g.finishTx(ctx, tx, group, r)
 	})
 }

@@ -17,11 +17,21 @@ const codeAttempts = "attempts_exhausted"
 // holds decides, with the turn locked, whether it is still to be taken back.
 type holds func(ctx context.Context, tx *pg.Tx, head turn.Claim) (bool, error)
 
+// codeUndeliverable is the code of a turn that does not fit into a frame.
+const codeUndeliverable = "undeliverable"
+
 // takeBack ends an executor's hold on a turn: one that was answered is closed and
 // never delivered again (decision 14), one that nobody confirmed goes back as if
 // it had not been claimed, any other goes back as one attempt more and is given up
 // visibly after the last. It does nothing when still says so.
 func (g *Gateway) takeBack(ctx context.Context, agent id.Participant, q id.QueueItem, still holds) error {
+	return g.takeBackAs(ctx, agent, q, still, false)
+}
+
+// takeBackAs is takeBack. With blame the attempt counts also when nobody confirmed
+// it, and the next one is left to the poll: something is wrong with the turn
+// itself, and it must not be tried in a circle.
+func (g *Gateway) takeBackAs(ctx context.Context, agent id.Participant, q id.QueueItem, still holds, blame bool) error {
 	return g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
 		group, _, err := lockTurnTx(ctx, tx, agent, q)
 		if err != nil || len(group) == 0 {
@@ -38,22 +48,27 @@ func (g *Gateway) takeBack(ctx context.Context, agent id.Participant, q id.Queue
 			}
 			return g.finishTx(ctx, tx, group, r)
 		}
-		unseen := head.SeenAt == nil
+		unseen := head.SeenAt == nil && !blame
 		if !unseen && head.Attempt >= g.cfg.MaxAttempts {
 			return g.finishTx(ctx, tx, group, turn.Result{Outcome: turn.Failed, ErrorCode: codeAttempts, ErrorMessage: "No executor finished this turn."})
 		}
 		if err := turn.ReleaseTx(ctx, tx, group, unseen); err != nil {
 			return err
 		}
-		tx.AfterCommit(func() { g.over(group) })
+		tx.AfterCommit(func() {
+			g.ended(group)
+			if !blame {
+				g.Wake(head.AgentID)
+			}
+		})
 		return publishReceiptsTx(ctx, tx, group)
 	})
 }
 
-// giveBack returns a turn that could not be pushed. When the database is away it
-// is owed, and the sweep tries again.
-func (g *Gateway) giveBack(ctx context.Context, head turn.Claim) {
-	err := g.takeBack(context.WithoutCancel(ctx), head.AgentID, head.QueueID, sameClaim(head))
+// giveBack returns a turn that did not reach its bridge. When the database is away
+// it is owed, and the sweep tries again.
+func (g *Gateway) giveBack(ctx context.Context, head turn.Claim, blame bool) {
+	err := g.takeBackAs(context.WithoutCancel(ctx), head.AgentID, head.QueueID, sameClaim(head), blame)
 	if err != nil {
 		g.complain(ctx, "give back failed", err, head.AgentID)
 		g.owed.add(head)
@@ -113,7 +128,7 @@ func (g *Gateway) releaseExecutor(ctx context.Context, agent id.Participant, ex 
 // may hold claims.
 func (g *Gateway) sweepClaims(ctx context.Context) error {
 	for _, c := range g.owed.take() {
-		g.giveBack(ctx, c)
+		g.giveBack(ctx, c, false)
 	}
 	lapsed, err := turn.Lapsed(ctx, g.DB, g.holder.list(), g.cfg.MostTurn)
 	if err != nil {

@@ -100,7 +100,8 @@ func Directives(d directive.Directives) wire.Directives {
 	}
 }
 
-var errTooLarge = errors.New("present: a delivery does not fit into a frame")
+// ErrTooLarge is the answer of FitDelivery when even the directives do not fit.
+var ErrTooLarge = errors.New("present: a delivery does not fit into a frame")
 
 // FitDelivery encodes a gateway_message in at most most bytes: the oldest of the
 // recent messages go first, then the text of merged ones is cut, then that of the
@@ -138,7 +139,7 @@ func FitDelivery(m wire.GatewayMessage, most int) (json.RawMessage, error) {
 		m.Content = cut(m.Content, limit/2) + "\n[cut: the message is too long to deliver whole; read it with get_messages]"
 	}
 	if raw, err = json.Marshal(m); err == nil && len(raw) > most {
-		err = errTooLarge
+		err = ErrTooLarge
 	}
 	return raw, wrapDelivery(err)
 }

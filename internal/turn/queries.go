@@ -143,3 +143,8 @@ WHERE agent_id = $1 AND executor_id = $2 AND lease_until IS NOT NULL ORDER BY co
 const queryBehind = `SELECT DISTINCT w.agent_id, w.id AS queue_id, h.executor_id FROM queued_messages w
 JOIN queued_messages h ON h.conversation_id = w.conversation_id AND h.agent_id = w.agent_id AND h.lease_until IS NOT NULL AND h.executor_id IS NOT NULL
 WHERE w.conversation_id = $1 AND w.message_id = $2 AND w.lease_until IS NULL`
+
+// queryUsageSince sums what a stock bridge reported: its reports name no room.
+const queryUsageSince = `SELECT coalesce(sum(input_tokens), 0)::bigint AS input, coalesce(sum(output_tokens), 0)::bigint AS output,
+  coalesce(sum(cache_read_tokens), 0)::bigint AS cache_read, coalesce(sum(cache_write_tokens), 0)::bigint AS cache_write
+FROM usage_records WHERE agent_id = $1 AND conversation_id IS NULL AND inserted_at >= $2`

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
@@ -44,6 +45,17 @@ func SaveUsageTx(ctx context.Context, tx *pg.Tx, u Usage) error {
 		return fmt.Errorf("save usage: %w", err)
 	}
 	return nil
+}
+
+// UsageSince sums the usage that the agent's stock bridges reported since a time.
+// Their reports name no turn, so this is the turn's own only when the agent had
+// no other.
+func UsageSince(ctx context.Context, q pg.Querier, agent id.Participant, since time.Time) (t Tokens, err error) {
+	err = q.QueryRow(ctx, queryUsageSince, agent, since).Scan(&t.Input, &t.Output, &t.CacheRead, &t.CacheWrite)
+	if err != nil {
+		return Tokens{}, fmt.Errorf("sum usage: %w", err)
+	}
+	return t, nil
 }
 
 // SaveFaultTx stores it.
