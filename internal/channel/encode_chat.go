@@ -62,6 +62,10 @@ func roomEvents(rooms *Rooms, online present.Online, topic []string, ev event.Ev
 		return both(topic, e.To, "conversation_avatar_changed", wire.ConversationAvatarChanged{
 			ConversationID: e.ConversationID.String(), AvatarURL: e.AvatarURL, Seq: e.Seq,
 		}), true
+	case flow.SettingsChanged:
+		return both(topic, e.To, "conversation_settings_changed", wire.ConversationSettingsChanged{
+			ConversationID: e.ConversationID.String(), AgentsAddWithoutAsking: e.AgentsAddWithoutAsking, Seq: e.Seq,
+		}), true
 	case flow.RoomMetadataChanged:
 		return both(topic, e.To, "conversation_metadata_changed", wire.ConversationMetadataChanged{
 			ConversationID: e.ConversationID.String(), Metadata: e.Metadata, Seq: e.Seq,

@@ -36,6 +36,7 @@ func TestM4_EveryChatEventHasAnEncoder(t *testing.T) {
 	add(flow.ConversationDeleted{To: one}, "conversation_deleted")
 	add(flow.TitleChanged{To: one}, "conversation_title_changed")
 	add(flow.AvatarChanged{To: one}, "conversation_avatar_changed")
+	add(flow.SettingsChanged{To: one}, "conversation_settings_changed")
 	add(flow.RoomMetadataChanged{To: one, Metadata: json.RawMessage(`{}`)}, "conversation_metadata_changed")
 	add(flow.MemberAdded{To: one}, "member_added")
 	add(flow.MemberRemoved{To: one}, "member_removed", "removed_from_conversation")

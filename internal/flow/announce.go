@@ -90,7 +90,7 @@ func (c *Chat) notice(ctx context.Context, tx *pg.Tx, room *locked, n Notice) (v
 	if err != nil {
 		return view.Message{}, err
 	}
-	meta, err := json.Marshal(map[string]any{"notice": map[string]any{"code": n.Code, "params": n.Params}, "code": n.Code, "params": n.Params})
+	meta, err := json.Marshal(map[string]any{"code": n.Code, "params": n.Params})
 	if err != nil {
 		return view.Message{}, fmt.Errorf("encode notice: %w", err)
 	}

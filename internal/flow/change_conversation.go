@@ -46,7 +46,7 @@ func (c *Chat) ChangeConversation(ctx context.Context, actor access.Actor, conv 
 			}
 		}
 		if ch.AgentsAddWithoutAsking != nil {
-			if err := chat.SetAgentsAddTx(ctx, tx, conv, *ch.AgentsAddWithoutAsking); err != nil {
+			if err := c.setAgentsAdd(ctx, tx, room, *ch.AgentsAddWithoutAsking); err != nil {
 				return err
 			}
 		}
@@ -54,6 +54,20 @@ func (c *Chat) ChangeConversation(ctx context.Context, actor access.Actor, conv 
 		return err
 	})
 	return out, err
+}
+
+func (c *Chat) setAgentsAdd(ctx context.Context, tx *pg.Tx, room *locked, yes bool) error {
+	if err := chat.SetAgentsAddTx(ctx, tx, room.ID, yes); err != nil {
+		return err
+	}
+	seq, err := record(ctx, tx, room.ID, "conversation_settings_changed", uuid.Nil, map[string]any{
+		"conversationId": room.ID, "agentsAddWithoutAsking": yes,
+	})
+	if err != nil {
+		return err
+	}
+	tx.Publish(lane(room.ID), SettingsChanged{inRoom: inRoom{room.ID}, AgentsAddWithoutAsking: yes, To: room.everybody(id.Participant{}), Seq: seq})
+	return nil
 }
 
 func (c *Chat) retitle(ctx context.Context, tx *pg.Tx, room *locked, title *string) error {

@@ -94,6 +94,14 @@ type AvatarChanged struct {
 	Seq       int64
 }
 
+// SettingsChanged goes to the room and to its members.
+type SettingsChanged struct {
+	inRoom
+	AgentsAddWithoutAsking bool
+	To                     []id.Participant
+	Seq                    int64
+}
+
 // RoomMetadataChanged carries the whole metadata of a room.
 type RoomMetadataChanged struct {
 	inRoom
@@ -102,7 +110,8 @@ type RoomMetadataChanged struct {
 	Seq      int64
 }
 
-// MemberAdded goes to the room and to its members.
+// MemberAdded is a new member, or one whose role has changed. It goes to the room
+// and to its members.
 type MemberAdded struct {
 	inRoom
 	Member view.Member

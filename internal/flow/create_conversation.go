@@ -163,8 +163,8 @@ func deconv(c *view.Conversation) view.Conversation {
 	return *c
 }
 
-// existingDirect is the direct room of the pair, nil when there is none. Somebody
-// who had left it sits in it again.
+// existingDirect is the direct room of the pair, nil when there is none. It cannot
+// be left, so both still sit in it.
 func (c *Chat) existingDirect(ctx context.Context, tx *pg.Tx, actor access.Actor, row chat.NewRoom) (*view.Conversation, error) {
 	conv, err := chat.FindDirect(ctx, tx, row.OrganizationID, *row.DirectKey)
 	if err != nil || conv.IsZero() {

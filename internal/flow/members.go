@@ -117,7 +117,7 @@ func (c *Chat) removeTx(ctx context.Context, tx *pg.Tx, room *locked, m view.Mem
 		return err
 	}
 	if heir, ok := heirOf(members, m); ok {
-		if err := chat.SetRoleTx(ctx, tx, room.ID, heir, chat.Admin); err != nil {
+		if err := c.promote(ctx, tx, room, heir, rest); err != nil {
 			return err
 		}
 	}
@@ -134,6 +134,23 @@ func (c *Chat) removeTx(ctx context.Context, tx *pg.Tx, room *locked, m view.Mem
 	}
 	tx.Publish(lane(room.ID), MemberRemoved{inRoom: inRoom{room.ID}, Member: m, To: rest, Seq: seq})
 	tx.AfterCommit(func() { c.Streams.Cancel(room.ID.String(), m.ParticipantID.String()) })
+	return nil
+}
+
+// promote makes a member an administrator and tells the others.
+func (c *Chat) promote(ctx context.Context, tx *pg.Tx, room *locked, who id.Participant, to []id.Participant) error {
+	if err := chat.SetRoleTx(ctx, tx, room.ID, who, chat.Admin); err != nil {
+		return err
+	}
+	m, _, err := view.MemberOf(ctx, tx, room.ID, who)
+	if err != nil {
+		return err
+	}
+	seq, err := record(ctx, tx, room.ID, "member_added", who.UUID(), nil)
+	if err != nil {
+		return err
+	}
+	tx.Publish(lane(room.ID), MemberAdded{inRoom: inRoom{room.ID}, Member: m, To: to, Seq: seq})
 	return nil
 }
 

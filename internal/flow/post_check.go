@@ -70,7 +70,7 @@ func (d *draft) checkWords(actor access.Actor) error {
 		return invalidPost.With("messageType", "format", "messageType must be a word of at most 64 letters.")
 	case actor.IsPerson() && speak.Silent(d.kind):
 		return invalidPost.With("messageType", "not_yours", "Only agents and the server send messages of this type.")
-	case actor.IsAgent() && d.kind == noticeType:
+	case actor.Kind != access.Job && reserved(d.kind):
 		return invalidPost.With("messageType", "not_yours", "Only the server sends messages of this type.")
 	case d.CorrelationID != nil && len(*d.CorrelationID) > 200:
 		return invalidPost.With("correlationId", "too_long", "correlationId may have at most 200 bytes.")
@@ -80,6 +80,12 @@ func (d *draft) checkWords(actor access.Actor) error {
 		return invalidPost.With("clientKey", "characters", "A key may not hold control characters.")
 	}
 	return nil
+}
+
+// reserved types are the server's own, however they are written: clients show
+// them as its lines.
+func reserved(kind string) bool {
+	return strings.EqualFold(kind, noticeType) || strings.EqualFold(kind, "system")
 }
 
 func (d *draft) checkContent() error {

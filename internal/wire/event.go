@@ -118,6 +118,13 @@ type ConversationAvatarChanged struct {
 	Seq            int64   `json:"seq"`
 }
 
+// ConversationSettingsChanged is ours: what agents may do in the room.
+type ConversationSettingsChanged struct {
+	ConversationID         string `json:"conversationId"`
+	AgentsAddWithoutAsking bool   `json:"agentsAddWithoutAsking"`
+	Seq                    int64  `json:"seq"`
+}
+
 // ConversationMetadataChanged replaces the whole metadata.
 type ConversationMetadataChanged struct {
 	ConversationID string `json:"conversationId"`

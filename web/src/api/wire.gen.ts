@@ -569,6 +569,13 @@ export interface ConversationAvatarChanged {
   seq: number;
 }
 
+/** ConversationSettingsChanged is ours: what agents may do in the room. */
+export interface ConversationSettingsChanged {
+  conversationId: string;
+  agentsAddWithoutAsking: boolean;
+  seq: number;
+}
+
 /** ConversationMetadataChanged replaces the whole metadata. */
 export interface ConversationMetadataChanged {
   conversationId: string;
