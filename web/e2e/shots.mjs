@@ -125,6 +125,42 @@ const shots = {
     await page.getByRole("button", { name: "Send" }).click();
     await page.waitForTimeout(4000);
   },
+  hover: async (page, base) => {
+    await open(ids.launch)(page, base);
+    await page.locator("article").nth(-2).hover();
+    await page.locator("article").nth(-2).getByRole("button", { name: "Message actions" }).click();
+    await page.waitForTimeout(300);
+  },
+  menu: async (page, base) => {
+    await page.goto(`${base}/`);
+    await page.getByRole("button", { name: /Mara Lindqvist/ }).click();
+    await page.waitForTimeout(300);
+  },
+  skeleton: async (page, base, server) => {
+    server.state.delayMessages = 60_000;
+    server.state.silent = true;
+    await page.goto(`${base}/rooms/${ids.launch}`);
+    await page.waitForTimeout(900);
+  },
+  messagesFailed: async (page, base, server) => {
+    server.state.failMessages = true;
+    server.state.silent = true;
+    await page.goto(`${base}/rooms/${ids.launch}`);
+    await page.waitForTimeout(4500);
+  },
+  remove: async (page, base) => {
+    await open(ids.launch)(page, base);
+    await page.getByRole("log").focus();
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Delete");
+    await page.waitForTimeout(300);
+  },
+  add: async (page, base) => {
+    await open(ids.launch)(page, base);
+    await page.keyboard.press("Control+i");
+    await page.getByRole("button", { name: "Add" }).click();
+    await page.waitForTimeout(400);
+  },
   empty: open(ids.empty),
   missing: async (page, base) => {
     await page.goto(`${base}/rooms/00000000-0000-4000-8000-000000009999`);
@@ -175,6 +211,14 @@ const plan = [
   ["failed", wide, "light"],
   ["offline", wide, "light"],
   ["offline", phone, "dark"],
+  ["hover", wide, "light"],
+  ["hover", wide, "dark"],
+  ["menu", wide, "light"],
+  ["skeleton", wide, "light"],
+  ["skeleton", phone, "dark"],
+  ["messagesFailed", wide, "light"],
+  ["remove", wide, "dark"],
+  ["add", wide, "light"],
   ["empty", wide, "light"],
   ["missing", wide, "light"],
   ["loadFailed", wide, "light"],
