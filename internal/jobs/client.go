@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -70,7 +71,7 @@ func (c *Client) choosePool(ctx context.Context, db *pg.DB) (pool *pgxpool.Pool,
 	}
 	pc, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, false, fmt.Errorf("DATABASE_DIRECT_URL is not a valid Postgres address")
+		return nil, false, errors.New("DATABASE_DIRECT_URL is not a valid Postgres address")
 	}
 	pc.MaxConns = ownConns
 	pc.MaxConnLifetime = 30 * time.Minute

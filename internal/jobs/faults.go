@@ -46,20 +46,24 @@ func outcome(err error) error {
 
 // HandleError logs a failed attempt; the last one as an error.
 func (m *faultMapper) HandleError(ctx context.Context, job *rivertype.JobRow, err error) *river.ErrorHandlerResult {
-	attrs := []any{"job_id", job.ID, "kind", job.Kind, "attempt", job.Attempt, "code", fault.From(err).Code, "error", err.Error()}
+	attrs := append(attributes(job), slog.String("code", fault.From(err).Code), slog.Any("error", err))
 	switch {
 	case errors.As(err, new(*rivertype.JobCancelError)):
-		m.log.WarnContext(ctx, "job cancelled", attrs...)
+		m.log.LogAttrs(ctx, slog.LevelWarn, "job cancelled", attrs...)
 	case job.Attempt >= job.MaxAttempts:
-		m.log.ErrorContext(ctx, "job is dead", attrs...)
+		m.log.LogAttrs(ctx, slog.LevelError, "job is dead", attrs...)
 	default:
-		m.log.WarnContext(ctx, "job failed and will be retried", attrs...)
+		m.log.LogAttrs(ctx, slog.LevelWarn, "job failed and will be retried", attrs...)
 	}
 	return nil
 }
 
 // HandlePanic logs a panic; the job is retried like after an error.
 func (m *faultMapper) HandlePanic(ctx context.Context, job *rivertype.JobRow, value any, trace string) *river.ErrorHandlerResult {
-	m.log.ErrorContext(ctx, "job panicked", "job_id", job.ID, "kind", job.Kind, "attempt", job.Attempt, "panic", value, "trace", trace)
+	m.log.LogAttrs(ctx, slog.LevelError, "job panicked", append(attributes(job), slog.Any("panic", value), slog.String("trace", trace))...)
 	return nil
+}
+
+func attributes(job *rivertype.JobRow) []slog.Attr {
+	return []slog.Attr{slog.Int64("job_id", job.ID), slog.String("kind", job.Kind), slog.Int("attempt", job.Attempt)}
 }

@@ -24,6 +24,8 @@ func isQuiet(c net.Conn) bool {
 	if err != nil {
 		return false
 	}
+	// Control and not Read: pgx may have left a read of its own pending in the
+	// background, and Read would wait behind it for ever.
 	quiet := true
 	err = raw.Control(func(fd uintptr) {
 		var b [1]byte

@@ -29,3 +29,6 @@ func MigrateDown(ctx context.Context, url string) error {
 func MigrateFiles(ctx context.Context, url string, files fs.FS) error {
 	return Migrate(ctx, url, testConfig(files))
 }
+
+// IsQuiet looks at an idle connection.
+var IsQuiet = isQuiet

@@ -209,7 +209,7 @@ func quiet(l *slog.Logger) *slog.Logger {
 type migrateLog struct{ log *slog.Logger }
 
 func (l migrateLog) Printf(format string, v ...any) {
-	l.log.Info("migration", "step", strings.TrimSpace(fmt.Sprintf(format, v...)))
+	l.log.Info("migration", slog.String("step", strings.TrimSpace(fmt.Sprintf(format, v...))))
 }
 func (migrateLog) Verbose() bool { return false }
 

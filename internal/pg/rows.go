@@ -86,7 +86,7 @@ func (failedRows) TypeMap() *pgtype.Map                         { return nil }
 type failedBatch struct{ err error }
 
 func (b failedBatch) Exec() (pgconn.CommandTag, error) { return pgconn.CommandTag{}, b.err }
-func (b failedBatch) Query() (pgx.Rows, error)         { return failedRows{err: b.err}, b.err }
-func (b failedBatch) QueryRow() pgx.Row                { return failedRows{err: b.err} }
+func (b failedBatch) Query() (pgx.Rows, error)         { return failedRows(b), b.err }
+func (b failedBatch) QueryRow() pgx.Row                { return failedRows(b) }
 func (b failedBatch) Close() error                     { return b.err }
 func (failedBatch) Tx() pgx.Tx                         { return nil }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"time"
 
@@ -198,18 +199,18 @@ func (db *DB) deliver(ctx context.Context, tx *Tx) {
 	if d == nil || len(tx.events) == 0 {
 		return
 	}
-	defer db.recovered(ctx, "panic in event delivery")
+	defer db.recovered(ctx, "delivery of events")
 	(*d).Deliver(context.WithoutCancel(ctx), tx.events)
 }
 
 func (db *DB) hint(ctx context.Context, f func()) {
-	defer db.recovered(ctx, "panic in after-commit hint")
+	defer db.recovered(ctx, "after-commit hint")
 	f()
 }
 
-func (db *DB) recovered(ctx context.Context, msg string) {
+func (db *DB) recovered(ctx context.Context, in string) {
 	if p := recover(); p != nil {
-		db.cfg.Logger.ErrorContext(ctx, msg, "panic", fmt.Sprint(p))
+		db.cfg.Logger.ErrorContext(ctx, "panic after a commit", slog.String("in", in), slog.Any("panic", p))
 	}
 }
 

@@ -3,6 +3,7 @@
 package pgembed
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Find looks for Postgres: in binDir when it is given (then nowhere else), by
@@ -71,7 +73,7 @@ var versionPattern = regexp.MustCompile(`^postgres \(PostgreSQL\) (\d+)`)
 
 // inspect asks the programs themselves; `--version` works for root too.
 func inspect(dir string) (Binaries, bool) {
-	out, err := exec.Command(filepath.Join(dir, "postgres"), "--version").Output()
+	out, err := ask(filepath.Join(dir, "postgres"), "--version")
 	if err != nil {
 		return Binaries{}, false
 	}
@@ -89,8 +91,15 @@ func inspect(dir string) (Binaries, bool) {
 	return Binaries{Dir: dir, Major: major}, true
 }
 
+// ask runs a program that answers at once.
+func ask(path string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return exec.CommandContext(ctx, path, args...).Output()
+}
+
 func onPath() (dirs []string) {
-	if out, err := exec.Command("pg_config", "--bindir").Output(); err == nil {
+	if out, err := ask("pg_config", "--bindir"); err == nil {
 		dirs = append(dirs, strings.TrimSpace(string(out)))
 	}
 	if p, err := exec.LookPath("postgres"); err == nil {

@@ -56,12 +56,13 @@ func URL(socketDir, database string) string {
 
 // probe asks the server on the socket whether it takes connections: it sends a
 // start-up message and looks at the first byte of the answer.
-func probe(socket string) bool {
-	c, err := net.DialTimeout("unix", socket, time.Second)
+func probe(ctx context.Context, socket string) bool {
+	dialer := net.Dialer{Timeout: time.Second}
+	c, err := dialer.DialContext(ctx, "unix", socket)
 	if err != nil {
 		return false
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	_ = c.SetDeadline(time.Now().Add(2 * time.Second))
 	body := append([]byte{0, 3, 0, 0}, "user\x00"+superuser+"\x00database\x00postgres\x00\x00"...)
 	msg := binary.BigEndian.AppendUint32(nil, uint32(len(body)+4))
@@ -81,7 +82,7 @@ func WaitReady(ctx context.Context, socketDir string) error {
 	socket := SocketPath(socketDir)
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	for !probe(socket) {
+	for !probe(ctx, socket) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

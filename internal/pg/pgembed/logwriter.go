@@ -70,7 +70,7 @@ func (w *logWriter) line(s string) {
 			close(w.hopeless)
 		}
 	}
-	w.log.Log(context.Background(), level, "postgres says", "line", s)
+	w.log.Log(context.Background(), level, "postgres says", slog.String("line", s))
 }
 
 func isCurable(lines []string) bool {

@@ -3,6 +3,7 @@
 package pgembed
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"os/user"
@@ -110,8 +111,8 @@ func (o Owner) ChownAll(dir string) error {
 // Command prepares a program that runs as the owner, in its own process group, so
 // that a terminal's Ctrl-C reaches us first.
 func (o Owner) Command(path string, args ...string) *exec.Cmd {
-	cmd := exec.Command(path, args...)
-	cmd.Dir = "/" // our own working folder may be closed to the owner
+	cmd := exec.CommandContext(context.Background(), path, args...) // it is ended by signals, never by a context
+	cmd.Dir = "/"                                                   // our own working folder may be closed to the owner
 	// Not our environment: it may hold keys, and the database's user can read its own.
 	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/", "LC_ALL=C", "TZ=UTC"}
 	cmd.SysProcAttr = o.attr()

@@ -191,10 +191,10 @@ func (s *Server) supervise() {
 		}
 		if failures++; failures >= maxFailures {
 			s.err = fmt.Errorf("postgres ended %d times in a row: %w: %s", failures, err, s.output.last())
-			s.log.Error("embedded postgres gave up", "error", s.err.Error())
+			s.log.Error("embedded postgres gave up", slog.Any("error", s.err))
 			return
 		}
-		s.log.Warn("embedded postgres ended and is started again", "error", err.Error(), "output", s.output.last())
+		s.log.Warn("embedded postgres ended and is started again", slog.Any("error", err), slog.String("output", s.output.last()))
 		select {
 		case <-time.After(backoff):
 		case <-s.stop:
