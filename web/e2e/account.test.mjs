@@ -138,7 +138,7 @@ test("a new agent shows its key once, and turns to online by itself", async () =
   await page.waitForURL(`**/agents/${scout.id}`);
   await page.getByText(/^Waiting for the bridge/).waitFor();
   assert.match(
-    await page.locator("code").first().innerText(),
+    await page.locator("code").first().textContent(),
     /^AGENT_API_KEY=ak_4hZk2…cKeU agnt bridge --url http:\/\/127\.0\.0\.1:\d+ --agent-id /,
   );
   assert.equal(sent.find((s) => s.path === "/api/agents").body.displayName, "Juno");
