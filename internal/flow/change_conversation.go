@@ -111,8 +111,8 @@ func cleanRoomAvatar(link *string) (*string, error) {
 	u, err := url.Parse(s)
 	ours := err == nil && u.Scheme == "" && u.Host == "" && strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "//")
 	web := err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
-	if len(s) > maxRoomAvatar || !clean(s) || !(ours || web) {
-		return nil, invalidRoom.With("avatarUrl", "format", "avatarUrl must be a web address of at most 2048 bytes.")
+	if len(s) > maxRoomAvatar || !clean(s) || (!ours && !web) {
+		return nil, errInvalidRoom.With("avatarUrl", "format", "avatarUrl must be a web address of at most 2048 bytes.")
 	}
 	return &s, nil
 }
@@ -163,7 +163,7 @@ func (c *Chat) SuggestedTitle(ctx context.Context, actor access.Actor, conv id.C
 				return err
 			}
 			if title == nil || strings.TrimSpace(*title) == "" {
-				return invalidRoom.With("title", "required", "Enter a title.")
+				return errInvalidRoom.With("title", "required", "Enter a title.")
 			}
 			if err := c.retitle(ctx, tx, room, title); err != nil {
 				return err

@@ -31,7 +31,7 @@ type NewConversation struct {
 	Metadata  json.RawMessage
 }
 
-var invalidRoom = fault.New(fault.Invalid, "invalid", "This conversation cannot be made.")
+var errInvalidRoom = fault.New(fault.Invalid, "invalid", "This conversation cannot be made.")
 
 // CreateConversation makes a room, with the caller as its administrator, or finds
 // the direct room of the two (decision 6); created tells which. Members must be
@@ -68,20 +68,20 @@ func (n *NewConversation) check(actor access.Actor) error {
 	n.Title = title
 	meta, err := object(n.Metadata)
 	if err != nil || len(n.Metadata) > maxRoomMetadata {
-		return invalidRoom.With("metadata", "object", "metadata must be a JSON object of at most 64 KiB.")
+		return errInvalidRoom.With("metadata", "object", "metadata must be a JSON object of at most 64 KiB.")
 	}
 	if n.Metadata, err = pack(meta); err != nil {
 		return err
 	}
 	switch {
 	case n.Type != chat.Direct && n.Type != chat.Group && n.Type != chat.Channel:
-		return invalidRoom.With("type", "unknown", "type must be direct, group or channel.")
+		return errInvalidRoom.With("type", "unknown", "type must be direct, group or channel.")
 	case n.Type == chat.Direct && len(others) != 1:
-		return invalidRoom.With("memberIds", "count", "A direct conversation has exactly one other member.")
+		return errInvalidRoom.With("memberIds", "count", "A direct conversation has exactly one other member.")
 	case len(others) == 0:
-		return invalidRoom.With("memberIds", "required", "Choose at least one other member.")
+		return errInvalidRoom.With("memberIds", "required", "Choose at least one other member.")
 	case len(others) > maxInvited:
-		return invalidRoom.With("memberIds", "too_many", "At most 500 members can be added at once.")
+		return errInvalidRoom.With("memberIds", "too_many", "At most 500 members can be added at once.")
 	}
 	return nil
 }
@@ -96,9 +96,9 @@ func cleanTitle(t *string) (*string, error) {
 	case s == "":
 		return nil, nil
 	case !clean(s):
-		return nil, invalidRoom.With("title", "characters", "The title holds characters that are not allowed.")
+		return nil, errInvalidRoom.With("title", "characters", "The title holds characters that are not allowed.")
 	case utf8.RuneCountInString(s) > maxTitle:
-		return nil, invalidRoom.With("title", "too_long", "A title may have at most 200 characters.")
+		return nil, errInvalidRoom.With("title", "too_long", "A title may have at most 200 characters.")
 	}
 	return &s, nil
 }

@@ -3,6 +3,7 @@ package flow
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -21,7 +22,7 @@ var serverKeys = [...]string{"awaiting_agent", "not_answered", "notice", "unreso
 
 var (
 	typeWord    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
-	invalidPost = fault.New(fault.Invalid, "invalid", "This message cannot be stored.")
+	errInvalidPost = fault.New(fault.Invalid, "invalid", "This message cannot be stored.")
 )
 
 // draft is a Post that was checked, with its metadata open.
@@ -65,19 +66,19 @@ func check(actor access.Actor, p Post) (draft, error) {
 func (d *draft) checkWords(actor access.Actor) error {
 	switch {
 	case !typeWord.MatchString(d.ContentType):
-		return invalidPost.With("contentType", "format", "contentType must be a word of at most 64 letters.")
+		return errInvalidPost.With("contentType", "format", "contentType must be a word of at most 64 letters.")
 	case d.kind != "" && !typeWord.MatchString(d.kind):
-		return invalidPost.With("messageType", "format", "messageType must be a word of at most 64 letters.")
+		return errInvalidPost.With("messageType", "format", "messageType must be a word of at most 64 letters.")
 	case actor.IsPerson() && speak.Silent(d.kind):
-		return invalidPost.With("messageType", "not_yours", "Only agents and the server send messages of this type.")
+		return errInvalidPost.With("messageType", "not_yours", "Only agents and the server send messages of this type.")
 	case actor.Kind != access.Job && reserved(d.kind):
-		return invalidPost.With("messageType", "not_yours", "Only the server sends messages of this type.")
+		return errInvalidPost.With("messageType", "not_yours", "Only the server sends messages of this type.")
 	case d.CorrelationID != nil && len(*d.CorrelationID) > 200:
-		return invalidPost.With("correlationId", "too_long", "correlationId may have at most 200 bytes.")
+		return errInvalidPost.With("correlationId", "too_long", "correlationId may have at most 200 bytes.")
 	case len(d.ClientKey) > chat.MaxClientKey:
-		return invalidPost.With("clientKey", "too_long", fmt.Sprintf("The client nonce or idempotency key may have at most %d bytes.", chat.MaxClientKey))
+		return errInvalidPost.With("clientKey", "too_long", fmt.Sprintf("The client nonce or idempotency key may have at most %d bytes.", chat.MaxClientKey))
 	case !clean(d.ClientKey) || (d.CorrelationID != nil && !clean(*d.CorrelationID)):
-		return invalidPost.With("clientKey", "characters", "A key may not hold control characters.")
+		return errInvalidPost.With("clientKey", "characters", "A key may not hold control characters.")
 	}
 	return nil
 }
@@ -94,7 +95,7 @@ func (d *draft) checkContent() error {
 		return fault.Newf(fault.Invalid, "content_too_long", "A message may have at most %d characters; this one has %d.", chat.MaxContent, n).
 			With("content", "too_long", fmt.Sprintf("at most %d characters", chat.MaxContent))
 	case !clean(d.Content):
-		return invalidPost.With("content", "characters", "The text may not hold the character U+0000.")
+		return errInvalidPost.With("content", "characters", "The text may not hold the character U+0000.")
 	case strings.TrimSpace(d.Content) == "" && isNull(d.ContentStructured):
 		return fault.New(fault.Invalid, "content_empty", "A message needs some text.").With("content", "required", "Write something.")
 	}
@@ -108,7 +109,7 @@ func (d *draft) checkContent() error {
 	}
 	m, err := object(d.ContentStructured)
 	if err != nil {
-		return invalidPost.With("contentStructured", "object", "contentStructured must be a JSON object: "+err.Error())
+		return errInvalidPost.With("contentStructured", "object", "contentStructured must be a JSON object: "+err.Error())
 	}
 	d.ContentStructured, err = pack(m)
 	return err
@@ -121,7 +122,7 @@ func (d *draft) openMetadata(actor access.Actor) error {
 	}
 	m, err := object(d.Metadata)
 	if err != nil {
-		return invalidPost.With("metadata", "object", "metadata must be a JSON object: "+err.Error())
+		return errInvalidPost.With("metadata", "object", "metadata must be a JSON object: "+err.Error())
 	}
 	d.hints = hintsOf(m["mentions"])
 	delete(m, "mentions")
@@ -135,7 +136,7 @@ func (d *draft) openMetadata(actor access.Actor) error {
 	if d.ClientKey == "" {
 		d.ClientKey = word(m["client_nonce"])
 		if len(d.ClientKey) > chat.MaxClientKey || !clean(d.ClientKey) {
-			return invalidPost.With("metadata.client_nonce", "too_long", fmt.Sprintf("client_nonce may have at most %d bytes.", chat.MaxClientKey))
+			return errInvalidPost.With("metadata.client_nonce", "too_long", fmt.Sprintf("client_nonce may have at most %d bytes.", chat.MaxClientKey))
 		}
 	}
 	var relay bool
@@ -158,7 +159,7 @@ func object(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	dec.UseNumber()
 	var v map[string]any
 	if err := dec.Decode(&v); err != nil {
-		return nil, fmt.Errorf("not a JSON object")
+		return nil, errors.New("not a JSON object")
 	}
 	out := make(map[string]json.RawMessage, len(v))
 	for k, x := range v {
@@ -167,7 +168,7 @@ func object(raw json.RawMessage) (map[string]json.RawMessage, error) {
 			return nil, err
 		}
 		if !clean(k) || holdsNUL(x) {
-			return nil, fmt.Errorf("the character U+0000 is not allowed")
+			return nil, errors.New("the character U+0000 is not allowed")
 		}
 		out[k] = b
 	}

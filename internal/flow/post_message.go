@@ -133,7 +133,7 @@ func knownParent(ctx context.Context, tx *pg.Tx, d draft) error {
 	}
 	ok, err := chat.InRoom(ctx, tx, d.ConversationID, *d.ParentMessageID)
 	if err == nil && !ok {
-		return invalidPost.With("parentMessageId", "unknown", "The quoted message is not in this room.")
+		return errInvalidPost.With("parentMessageId", "unknown", "The quoted message is not in this room.")
 	}
 	return err
 }
@@ -155,12 +155,41 @@ func (c *Chat) underClaim(ctx context.Context, tx *pg.Tx, actor access.Actor, d 
 	if err != nil || stale == nil {
 		return claim, nil, err
 	}
-	if claim != nil {
-		if err := turn.MarkStaleRefusedTx(ctx, tx, claim.QueueID); err != nil {
-			return nil, nil, err
-		}
+	if err := c.refuseStale(ctx, tx, actor, d, claim); err != nil {
+		return nil, nil, err
 	}
 	return claim, &Posted{Stale: stale}, nil
+}
+
+// refuseStale records the refusal on the claim that the draft belongs to. A draft
+// that has not even seen the message of the open claim belongs to an earlier one,
+// which was acked or lost meanwhile: the newer message covers what it was to answer.
+func (c *Chat) refuseStale(ctx context.Context, tx *pg.Tx, actor access.Actor, d draft, claim *turn.Claim) error {
+	var into id.Message
+	if claim != nil {
+		seen, _, err := chat.SeqOf(ctx, tx, d.ConversationID, *d.LastSeenMessageID)
+		if err != nil {
+			return err
+		}
+		asked, _, err := chat.SeqOf(ctx, tx, d.ConversationID, claim.MessageID)
+		if err != nil {
+			return err
+		}
+		if asked <= seen {
+			return turn.MarkStaleRefusedTx(ctx, tx, claim.QueueID)
+		}
+		into = claim.MessageID
+	}
+	covered, err := turn.SettleStaleTx(ctx, tx, actor.ID, d.ConversationID, into)
+	if err != nil {
+		return err
+	}
+	for _, m := range covered {
+		if err := c.PatchMetadataTx(ctx, tx, d.ConversationID, m, map[string]any{"not_answered": nil}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // store writes the message and everything that follows from it in the room.

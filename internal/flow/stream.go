@@ -32,7 +32,7 @@ type StreamFrame struct {
 	Generation *int64
 }
 
-var invalidFrame = fault.New(fault.Invalid, "invalid", "This stream frame cannot be shown.")
+var errInvalidFrame = fault.New(fault.Invalid, "invalid", "This stream frame cannot be shown.")
 
 // Stream shows one frame to the room (P6) and is a sign of life of the turn. An
 // agent that may write there only. Frames of a stream that was cancelled are
@@ -81,7 +81,7 @@ func (f *StreamFrame) check() error {
 	case "":
 		f.Status = stream.Streaming
 	default:
-		return invalidFrame.With("status", "unknown", "status must be started, streaming, complete or cancelled.")
+		return errInvalidFrame.With("status", "unknown", "status must be started, streaming, complete or cancelled.")
 	}
 	switch f.Phase {
 	case "", stream.Thinking, stream.ToolCall, stream.Writing, stream.Analyzing, stream.Queued, stream.Waiting:
@@ -90,7 +90,7 @@ func (f *StreamFrame) check() error {
 	}
 	switch {
 	case f.StreamID == "" || len(f.StreamID) > maxStreamID || !clean(f.StreamID):
-		return invalidFrame.With("stream_id", "required", fmt.Sprintf("stream_id must have 1 to %d bytes.", maxStreamID))
+		return errInvalidFrame.With("stream_id", "required", fmt.Sprintf("stream_id must have 1 to %d bytes.", maxStreamID))
 	case f.Content != nil && utf8.RuneCountInString(*f.Content) > chat.MaxContent:
 		return fault.Newf(fault.Invalid, "content_too_long", "A message may have at most %d characters.", chat.MaxContent).
 			With("content", "too_long", fmt.Sprintf("at most %d characters", chat.MaxContent))

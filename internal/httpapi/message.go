@@ -115,18 +115,18 @@ func optionalMessage(field string, s *string) (*id.Message, error) {
 	return &m, nil
 }
 
-// staleBody gives a refused draft its body: no error key (decision 25).
-type staleBody struct{ *flow.StaleError }
+// staleError gives a refused draft its body: no error key (decision 25).
+type staleError struct{ *flow.StaleError }
 
 // Body implements httpx.BodyError.
-func (s staleBody) Body() (int, any) {
+func (s staleError) Body() (int, any) {
 	return http.StatusConflict, wire.Stale{Stale: true, NewMessages: present.Messages(s.NewMessages)}
 }
 
 // withBody gives errors of the chat that the contract words differently their own body.
 func withBody(err error) error {
 	if s, ok := flow.IsStale(err); ok {
-		return staleBody{s}
+		return staleError{s}
 	}
 	return err
 }
