@@ -21,7 +21,7 @@ import (
 var serverKeys = [...]string{"awaiting_agent", "not_answered", "notice", "unresolved_mentions"}
 
 var (
-	typeWord    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
+	typeWord       = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
 	errInvalidPost = fault.New(fault.Invalid, "invalid", "This message cannot be stored.")
 )
 
