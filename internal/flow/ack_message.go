@@ -108,7 +108,9 @@ func (g *Gateway) resultTx(ctx context.Context, tx *pg.Tx, head turn.Claim) (tur
 	if head.Passed() || head.AnsweredAt != nil {
 		return turn.Result{Outcome: turn.Passed}, nil
 	}
-	if head.StaleRefused { // the draft was dropped for newer messages: the next turn covers this one
+	// The draft was dropped for newer messages, or this is the ack of a duplicate
+	// whose draft was: the next turn, which sees this message, covers it.
+	if head.StaleRefused || head.Generation > 1 {
 		next, err := turn.WaitingInRoom(ctx, tx, head.AgentID, head.ConversationID)
 		if err != nil {
 			return turn.Result{}, err

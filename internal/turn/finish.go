@@ -116,6 +116,22 @@ func SettleTx(ctx context.Context, tx *pg.Tx, agent id.Participant, conv id.Conv
 	return out, nil
 }
 
+// SettleStaleTx is for a draft that was refused as stale and that no open claim
+// explains: its bridge drops it, and the newer message covers the unanswered one.
+// That is into, or the oldest that waits; when there is none, nothing changes. It
+// returns the messages that are covered by it, as SettleTx does.
+func SettleStaleTx(ctx context.Context, tx *pg.Tx, agent id.Participant, conv id.Conversation, into id.Message) ([]id.Message, error) {
+	rows, err := tx.Query(ctx, querySettleStale, agent, conv, into)
+	if err != nil {
+		return nil, fmt.Errorf("settle stale draft: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Message])
+	if err != nil {
+		return nil, fmt.Errorf("settle stale draft: %w", err)
+	}
+	return out, nil
+}
+
 func text(s string) *string {
 	s = clean(s)
 	if s == "" {

@@ -148,3 +148,13 @@ WHERE w.conversation_id = $1 AND w.message_id = $2 AND w.lease_until IS NULL`
 const queryUsageSince = `SELECT coalesce(sum(input_tokens), 0)::bigint AS input, coalesce(sum(output_tokens), 0)::bigint AS output,
   coalesce(sum(cache_read_tokens), 0)::bigint AS cache_read, coalesce(sum(cache_write_tokens), 0)::bigint AS cache_write
 FROM usage_records WHERE agent_id = $1 AND conversation_id IS NULL AND inserted_at >= $2`
+
+// querySettleStale covers the room's last unanswered turn by a newer message: $3,
+// or the oldest that waits.
+const querySettleStale = `UPDATE turns SET outcome = 'merged', merged_into = i.message_id
+FROM (SELECT coalesce($3::uuid, (SELECT q.message_id FROM queued_messages q
+    WHERE q.conversation_id = $2 AND q.agent_id = $1 AND q.lease_until IS NULL ORDER BY q.seq LIMIT 1)) AS message_id) AS i
+WHERE i.message_id IS NOT NULL AND turns.agent_id = $1 AND turns.message_id <> i.message_id
+  AND turns.id = (SELECT t.id FROM turns t WHERE t.agent_id = $1 AND t.conversation_id = $2
+    AND t.outcome = 'unanswered' AND t.ended_at > now() - interval '1 hour' ORDER BY t.ended_at DESC LIMIT 1)
+RETURNING turns.message_id`
