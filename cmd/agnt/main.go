@@ -21,9 +21,9 @@ var version = "dev"
 // Exit codes, also shown by --help.
 const (
 	exitOK      = 0
-	exitFailed  = 1
+	exitAuth    = 1 // as existing bridges do, so that supervisors can tell
 	exitUsage   = 2
-	exitAuth    = 3
+	exitFailed  = 3
 	exitBackend = 4
 	exitServer  = 5
 )
@@ -36,7 +36,7 @@ const help = `agnt connects agents to an agntchat server.
 
 Each command explains its flags with --help.
 
-Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the agent id or key was refused,
+Exit codes: 0 success, 1 the agent id or key was refused, 2 wrong usage, 3 failure,
 4 no usable model on this machine, 5 the server cannot be reached.
 `
 

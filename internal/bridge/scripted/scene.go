@@ -3,6 +3,7 @@ package scripted
 import (
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/agntchat/agntchat/internal/bridge/backend"
@@ -54,7 +55,9 @@ func choose(question string, zh, first bool) scene {
 	case has("mention", "提到"):
 		return scene{think: 15, text: pick(zh, mentionZH, mentionEN)}
 	case has("rate limit", "限流"):
-		return scene{think: 15, err: backend.Errorf(backend.CodeRate, "%s", pick(zh, "这是演示用的限流错误，请稍后再试。", "A rate limit, for demonstration. A real one names the time when it lifts."))}
+		e := backend.Errorf(backend.CodeRate, "%s", pick(zh, "这是演示用的限流错误，一分钟后解除。", "A rate limit, for demonstration. It lifts in a minute."))
+		e.ResetAt = time.Now().Add(time.Minute)
+		return scene{think: 15, err: e}
 	case has("fail", "error", "失败", "错误", "出错"):
 		return scene{think: 15, err: backend.Errorf(backend.CodeModel, "%s", pick(zh, "这是演示用的失败：真实的模型错误就会这样显示。", "A failure, for demonstration: this is how a real model error looks."))}
 	case has("empty", "沉默"):

@@ -42,7 +42,7 @@ type socketReply struct {
 // dial opens a connection and starts its reader and heartbeat; wait returns
 // when both have ended, with the reason.
 func dial(ctx context.Context, base, token string, beat time.Duration, onEvent func(topic, event string, payload json.RawMessage)) (s *socket, wait func() error, err error) {
-	u := "ws" + strings.TrimPrefix(base, "http") + "/socket/websocket?vsn=2.0.0&token=" + url.QueryEscape(token)
+	u := "ws" + strings.TrimPrefix(base, "http") + "/socket/websocket?vsn=2.0.0&resync=1&token=" + url.QueryEscape(token)
 	dctx, done := context.WithTimeout(ctx, 15*time.Second)
 	defer done()
 	conn, res, err := websocket.Dial(dctx, u, nil)

@@ -13,6 +13,7 @@ type conn struct {
 	ws     *websocket.Conn
 	out    chan []byte
 	joined bool
+	caught bool // has asked for what waits
 }
 
 func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
@@ -77,6 +78,7 @@ func (s *Server) frame(c *conn, raw []byte) {
 			c.joined = true
 		}
 	case "catchup":
+		c.caught = true
 		defer s.offer()
 	}
 	c.send(f[0], f[1], f[2], "phx_reply", map[string]any{"status": status, "response": response})
@@ -154,12 +156,12 @@ func (s *Server) Push(event string, payload any) {
 	}
 }
 
-// Online says whether a connection has joined.
+// Online says whether a connection has joined and caught up.
 func (s *Server) Online() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.conns {
-		if c.joined {
+		if c.caught {
 			return true
 		}
 	}
