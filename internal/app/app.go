@@ -120,14 +120,14 @@ func (a *App) build(ctx context.Context, ring *secret.Ring) error {
 
 	workers := river.NewWorkers()
 	a.jobs, err = jobs.NewClient(ctx, jobs.Config{
-		DB: a.db, Workers: workers, Logger: log, SoftStopTimeout: cfg.DrainTimeout / 2, Periodic: []*river.PeriodicJob{worker.PrunePeriodically()},
+		DB: a.db, Workers: workers, Logger: obs.AtLeast(log, slog.LevelWarn), SoftStopTimeout: cfg.DrainTimeout / 2, Periodic: []*river.PeriodicJob{worker.PrunePeriodically()},
 	}, inserter)
 	if err != nil {
 		return err
 	}
 	river.AddWorker(workers, &worker.DeliverMessage{Gateway: a.Gateway})
 	river.AddWorker(workers, &worker.PruneChanges{Chat: a.Chat})
-	if a.river, err = newRiverUI(a.jobs.River(), log); err != nil {
+	if a.river, err = newRiverUI(a.jobs.River(), obs.AtLeast(log, slog.LevelWarn)); err != nil {
 		return err
 	}
 	a.health.Require("database", a.db.Ping)
