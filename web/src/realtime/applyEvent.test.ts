@@ -174,7 +174,7 @@ describe("any delivery of the same history", () => {
     return loadAll(room, world);
   }
 
-  it("ends in the room the server has (300 random histories)", () => {
+  it("ends in the room the server has (300 random histories)", { timeout: 60_000 }, () => {
     for (let seed = 1; seed <= 300; seed++) {
       const r = seeded(seed);
       const world = new World();
@@ -187,7 +187,7 @@ describe("any delivery of the same history", () => {
     }
   });
 
-  it("keeps the order of time at every step", () => {
+  it("keeps the order of time at every step", { timeout: 60_000 }, () => {
     for (let seed = 1000; seed < 1040; seed++) {
       const r = seeded(seed);
       const world = new World();

@@ -161,7 +161,7 @@ describe("outbox over the socket", () => {
     expect(server.pushes.filter((p) => p.event === "new_message").length).toBe(6);
   });
 
-  it("delivers everything once and in order whatever breaks (60 random runs)", async () => {
+  it("delivers everything once and in order whatever breaks (60 random runs)", { timeout: 60_000 }, async () => {
     for (let seed = 1; seed <= 60; seed++) {
       localStorage.clear();
       const r = seeded(seed);
@@ -207,6 +207,32 @@ describe("outbox over the socket", () => {
       expect(plain(shown), `seed ${seed}`).toEqual(plain(server.world.messages.slice(-shown.length)));
       hub.stop();
     }
+  });
+});
+
+describe("rooms that come and go", () => {
+  it("marks what waits for a room that may not be joined as failed, and keeps it", async () => {
+    const server = new FakeServer();
+    server.denyJoin = "unauthorized";
+    const hub = started(server);
+    hub.send({ conversationId: "room", content: "to whom" });
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(hub.outbox.get()[0]).toMatchObject({ state: "failed", error: { code: "unauthorized" } });
+    expect(new OutboxStorage(localStorage, "self").load()[0]?.state).toBe("failed");
+  });
+
+  it("keeps a room that came, and leaves out one that went, while the list was being read", async () => {
+    const server = new FakeServer();
+    let answer: (rooms: Conversation[]) => void = () => undefined;
+    const hub = started(server, { listConversations: () => new Promise((resolve) => (answer = resolve)) });
+    answer([conversation()]);
+    await settle();
+    const reading = hub.refresh();
+    server.broadcast("user:self", "new_conversation", { conversation: conversation({ id: "fresh" }) });
+    server.broadcast("user:self", "conversation_deleted", { conversationId: "room" });
+    answer([conversation()]);
+    await reading;
+    expect([...hub.list.get().rooms.keys()]).toEqual(["fresh"]);
   });
 });
 

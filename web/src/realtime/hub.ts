@@ -75,6 +75,8 @@ export class Hub {
   #watched: Id | null = null;
   #loading = false;
   #loadAgain = false;
+  /** Rooms that went while the list was being read: its answer may still name them. */
+  readonly #goneMeanwhile = new Set<Id>();
   #stopped = false;
   readonly #onNetwork = () => this.#network();
   readonly #onStorage = (e: StorageEvent) => this.#otherTab(e);
@@ -167,6 +169,7 @@ export class Hub {
       onEvent: (roomId, event, payload) => this.#roomEvent(roomId, event, payload),
       onMessage: (message) => this.#landed(message),
       onJoined: (roomId) => this.#sender.flushRoom(roomId),
+      onRefused: (roomId, code) => this.#sender.failRoom(roomId, code),
     });
     this.#rooms.set(id, room);
     return room;
@@ -202,6 +205,7 @@ export class Hub {
   }
 
   dropRoom(id: Id): void {
+    this.#goneMeanwhile.add(id);
     this.#setRooms(dropRoom(this.list.get().rooms, id));
   }
 
@@ -212,9 +216,11 @@ export class Hub {
       return;
     }
     this.#loading = true;
+    const before = this.list.get().rooms;
+    this.#goneMeanwhile.clear();
     try {
-      const rooms = await this.#deps.api.listConversations();
-      let next = loadRooms(this.list.get().rooms, rooms);
+      const rooms = (await this.#deps.api.listConversations()).filter((r) => !this.#goneMeanwhile.has(r.id));
+      let next = loadRooms(this.list.get().rooms, rooms, before);
       // Servers that do not put the number on the room tell it separately.
       if (rooms.length > 0 && rooms.every((r) => r.unreadCount === undefined)) {
         const counts = await this.#deps.api.unreadCounts().catch(() => null);

@@ -25,11 +25,12 @@ export function entryOf(room: Conversation): Entry {
 }
 
 /**
- * Replaces the list by what the server says. A room whose newest message we know to be newer than the answer's keeps that message: the answer was read
- * before it.
+ * Replaces the list by what the server says, with three exceptions, each newer than the answer: a newest message that the answer does not have yet, rooms
+ * that came while it was being read (not in `before`), and rooms that are not of the sidebar and so never in the answer.
  */
-export function loadRooms(state: ListState, rooms: readonly Conversation[]): ListState {
+export function loadRooms(state: ListState, rooms: readonly Conversation[], before: ListState = state): ListState {
   const next = new Map<Id, Entry>();
+  for (const [id, e] of state) if (!before.has(id) || !isListed(e.room)) next.set(id, e);
   for (const room of rooms) {
     const held = state.get(room.id);
     const ahead = held && newer(held.room.lastMessage, room.lastMessage);

@@ -30,6 +30,8 @@ export interface RoomDeps {
   onEvent: (id: Id, event: string, payload: Record<string, unknown>) => void;
   onMessage: (message: Message) => void;
   onJoined: (id: Id) => void;
+  /** The room may not be joined. */
+  onRefused: (id: Id, code: string) => void;
 }
 
 /** A snapshot that takes longer than this is not waited for: the first page is fetched instead. */
@@ -101,6 +103,7 @@ export class RoomLink {
   fail(error: ApiError): void {
     this.#leave();
     this.view.update((v) => ({ ...v, status: "error", error }));
+    this.#deps.onRefused(this.id, error.code || error.kind);
   }
 
   retry(): void {

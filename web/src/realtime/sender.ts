@@ -73,6 +73,14 @@ export class Sender {
     this.flushRoom(item.conversationId);
   }
 
+  /** Nothing more can be sent to a room: it is gone, or not ours to write in. What waits for it is marked failed and kept. */
+  failRoom(id: Id, code: string): void {
+    this.#busy.delete(id);
+    for (const x of this.#box.get()) {
+      if (x.conversationId === id && (x.state === "queued" || x.state === "sending")) this.#fail(x, code, "");
+    }
+  }
+
   discard(nonce: string): void {
     this.#tries.delete(nonce);
     this.#storage.remove(nonce);
@@ -126,6 +134,7 @@ export class Sender {
       this.flushRoom(item.conversationId);
       return;
     }
+    if (this.#box.get().find((x) => x.nonce === item.nonce)?.state !== "sending") return;
     this.#tries.set(item.nonce, tries);
     this.#box.update((b) => changeItem(b, item.nonce, { state: "queued" }));
     const timer = setTimeout(() => {

@@ -32,10 +32,12 @@ export function AgentsPage({ creating, onCreating }: { creating: boolean; onCrea
             <h1 className="font-semibold text-head">{t("agents.title")}</h1>
             <p className="mt-0.5 text-pretty text-side text-text-2">{t("agents.hint")}</p>
           </div>
-          <Button variant="primary" onClick={() => onCreating(true)}>
-            <Plus size={16} strokeWidth={1.75} />
-            {t("agents.create")}
-          </Button>
+          {(list.isPending || active.length > 0) && (
+            <Button variant="primary" onClick={() => onCreating(true)}>
+              <Plus size={16} strokeWidth={1.75} />
+              {t("agents.create")}
+            </Button>
+          )}
         </header>
         {list.isPending ? (
           <div aria-busy="true" role="status" aria-label={t("common.loading")} className="flex flex-col gap-2">

@@ -1,4 +1,6 @@
+import { Link } from "@tanstack/react-router";
 import { TriangleAlert } from "lucide-react";
+import type { ReactNode } from "react";
 import { serverOrigin } from "#/api/client";
 import type { Agent, AgentHealthDetail } from "#/api/types";
 import { BridgeSteps } from "#/components/BridgeSteps";
@@ -59,7 +61,22 @@ function HealthSection({ agent }: { agent: Agent }) {
         <ErrorNote error={health.error} onRetry={() => void health.refetch()} />
       ) : (
         <div className="flex flex-col gap-4">
-          {h.blocker && <Trouble code={h.blocker.code} message={h.blocker.message} detail={h.blocker.detail ?? undefined} />}
+          {h.blocker && (
+            <Trouble
+              code={h.blocker.code}
+              message={h.blocker.message}
+              detail={h.blocker.detail ?? undefined}
+              action={
+                h.blocker.code === "llm_unauthenticated" && (
+                  <Button size="sm" asChild>
+                    <Link to="/settings" search={{ tab: "keys" }}>
+                      {t("agents.openKeys")}
+                    </Link>
+                  </Button>
+                )
+              }
+            />
+          )}
           {h.healthStatus === "stuck" && (
             <Trouble
               code="stuck"
@@ -79,17 +96,7 @@ function HealthSection({ agent }: { agent: Agent }) {
   );
 }
 
-function Trouble({
-  code,
-  message,
-  detail,
-  action,
-}: {
-  code: string;
-  message?: string | undefined;
-  detail?: string | undefined;
-  action?: React.ReactNode;
-}) {
+function Trouble({ code, message, detail, action }: { code: string; message?: string | undefined; detail?: string | undefined; action?: ReactNode }) {
   const words = faultWords(code, message);
   return (
     <div role="alert" className="flex gap-2.5 rounded-control border border-wait-line bg-wait-soft px-3 py-2.5 text-side">

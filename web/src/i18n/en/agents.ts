@@ -8,7 +8,7 @@ export const agents = {
   "agents.noneHint": "Make one, start its bridge with one line, and write to it.",
   "agents.noneAction": "Set up your first agent",
   "agents.noRole": "No role written down",
-  "agents.lastActive": "active {time}",
+  "agents.lastActive": "last active: {time}",
   "agents.deactivated": "switched off",
   "agents.deactivatedLong": "Switched off. Its messages stay, it takes no new ones.",
   "agents.deactivatedCount": "Switched off: {n}",

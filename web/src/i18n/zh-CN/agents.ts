@@ -10,7 +10,7 @@ export const agents: Record<keyof typeof en, string> = {
   "agents.noneHint": "创建一个，用一行命令启动它的桥，然后给它写信。",
   "agents.noneAction": "设置第一个智能体",
   "agents.noRole": "尚未写明职责",
-  "agents.lastActive": "{time} 活跃",
+  "agents.lastActive": "上次活跃：{time}",
   "agents.deactivated": "已停用",
   "agents.deactivatedLong": "已停用。它写过的内容还在，不再接收新消息。",
   "agents.deactivatedCount": "已停用：{n}",
