@@ -1,6 +1,7 @@
 import { createFileRoute, Outlet, redirect } from "@tanstack/react-router";
 import { session } from "#/api/session";
 import { SignedIn } from "#/features/auth/SignedIn";
+import { Notifier } from "#/features/notify/Notifier";
 import { AppShell } from "#/shell/AppShell";
 
 // Everything below this layout needs a signed-in person; who is not goes to /login and comes back afterwards.
@@ -14,6 +15,7 @@ export const Route = createFileRoute("/_app")({
 function Layout() {
   return (
     <SignedIn>
+      <Notifier />
       <AppShell>
         <Outlet />
       </AppShell>

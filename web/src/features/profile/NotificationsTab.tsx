@@ -3,6 +3,7 @@ import { Section } from "#/components/form/Section";
 import { SwitchRow } from "#/components/form/Switch";
 import { Skeleton } from "#/components/ui/states";
 import { useT } from "#/i18n";
+import { PermissionRow } from "./PermissionRow";
 import { useNotificationPreferences, useSetNotification } from "./queries";
 
 /** Categories of the contract (3.8), in the order of how often they matter. */
@@ -14,6 +15,7 @@ export function NotificationsTab() {
   const set = useSetNotification();
   return (
     <Section title={t("settings.tab.notifications")} hint={t("settings.notificationsHint")}>
+      <PermissionRow />
       {prefs.isPending ? (
         <div role="status" aria-busy="true" aria-label={t("common.loading")} className="flex flex-col gap-3">
           {categories.map((c) => (

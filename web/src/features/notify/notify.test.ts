@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { callFor, type Situation, writerNotice } from "./notify";
+
+const away: Situation = { selfId: "me", attentive: false, preferences: { messages: true } };
+const update = (extra: object = {}, message: object = {}) => ({
+  conversationId: "r",
+  notificationCategory: "messages",
+  lastMessage: {
+    id: "m",
+    senderId: "p",
+    sender: { id: "p", type: "human", displayName: "Ada" },
+    content: "Hello\n\nthere",
+    insertedAt: "",
+    conversationId: "r",
+    ...message,
+  },
+  ...extra,
+});
+
+describe("calls", () => {
+  it("names the sender and the first words on one line", () => {
+    expect(callFor(update(), away)).toEqual({ title: "Ada", body: "Hello there", conversationId: "r" });
+    expect([...(callFor(update({}, { content: "字".repeat(300) }), away)?.body ?? "")]).toHaveLength(100);
+  });
+
+  it.each([
+    ["looking at the page", update(), { ...away, attentive: true }],
+    ["own words", update({}, { senderId: "me" }), away],
+    ["a line of the server", update({}, { senderId: null }), away],
+    ["not for this person", update({ notificationCategory: null }), away],
+    ["reminders", update({ notificationCategory: "reminders" }), away],
+    ["switched off", update(), { ...away, preferences: { messages: false } }],
+    ["preferences unknown", update(), { ...away, preferences: null }],
+    ["nothing to read", update({}, { content: " " }), away],
+  ])("is quiet: %s", (_name, payload, situation) => {
+    expect(callFor(payload, situation as Situation)).toBeNull();
+  });
+
+  it("calls for a category that the preferences do not name", () => {
+    expect(callFor(update({ notificationCategory: "mentions" }), away)).not.toBeNull();
+  });
+});
+
+describe("notices to the writer", () => {
+  it("are said in the catalogue's words, or as the server wrote them", () => {
+    expect(writerNotice({ code: "mention_may_not_add", params: { names: ["Bo", "Cy"] }, text: "x" })).toContain("Bo, Cy");
+    expect(writerNotice({ code: "mention_may_not_add", params: {}, text: "As written." })).toBe("As written.");
+    expect(writerNotice({ code: "brand_new", text: "As written." })).toBe("As written.");
+  });
+});

@@ -1,0 +1,45 @@
+/** Whether and how an event calls somebody who is elsewhere (contract desktop.md 3.8). Pure. */
+import type { Id, Message } from "#/api/types";
+import { isKey, type Params, t } from "#/i18n";
+
+export interface Call {
+  title: string;
+  body: string;
+  conversationId: Id;
+}
+
+const BODY_MAX = 100;
+
+export interface Situation {
+  selfId: Id;
+  /** The page is in front and has the keyboard. */
+  attentive: boolean;
+  /** What the person switched off; null when not known: then nothing calls. */
+  preferences: Readonly<Record<string, boolean>> | null;
+}
+
+/** The call for a `conversation_updated`, or null. Reminders have calls of their own. */
+export function callFor(payload: Record<string, unknown>, s: Situation): Call | null {
+  const message = payload["lastMessage"] as Message | undefined;
+  const conversationId = payload["conversationId"];
+  const category = payload["notificationCategory"] ?? message?.notificationCategory;
+  if (s.attentive || !s.preferences || !message?.senderId || message.senderId === s.selfId) return null;
+  if (typeof conversationId !== "string" || typeof category !== "string" || category === "" || category === "reminders") return null;
+  if (s.preferences[category] === false) return null;
+  const text = (message.readableText ?? message.content).replace(/\s+/g, " ").trim();
+  if (!text) return null;
+  const body = [...text].length > BODY_MAX ? `${[...text].slice(0, BODY_MAX - 1).join("")}…` : text;
+  return { title: message.sender?.displayName ?? "", body, conversationId };
+}
+
+/** The words of a `notice` to the one who wrote: by its code, or the server's own sentence. */
+export function writerNotice(payload: Record<string, unknown>): string {
+  const key = `notice.${String(payload["code"])}`;
+  const params: Params = {};
+  const given = payload["params"];
+  if (given && typeof given === "object") {
+    for (const [k, v] of Object.entries(given)) params[k] = Array.isArray(v) ? v.join(", ") : typeof v === "number" ? v : String(v);
+  }
+  const text = isKey(key) ? t(key, params) : "";
+  return text && !/\{\w+\}/.test(text) ? text : String(payload["text"] ?? "");
+}
