@@ -42,6 +42,8 @@ Exit codes: 0 success, 1 the agent id or key was refused, 2 wrong usage, 3 failu
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second Ctrl-C ends the process at once.
+	context.AfterFunc(ctx, stop)
 	code := run(ctx, os.Args[1:], readEnv(), os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)

@@ -6,12 +6,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/agntchat/agntchat/internal/bridge/anthropic"
 	"github.com/agntchat/agntchat/internal/bridge/backend"
 	"github.com/agntchat/agntchat/internal/bridge/claudecode"
 	"github.com/agntchat/agntchat/internal/bridge/codex"
 	"github.com/agntchat/agntchat/internal/bridge/openai"
+	"github.com/agntchat/agntchat/internal/bridge/proc"
 	"github.com/agntchat/agntchat/internal/bridge/scripted"
 	"github.com/agntchat/agntchat/internal/bridge/session"
 	"github.com/agntchat/agntchat/internal/bridge/workdir"
@@ -134,7 +137,20 @@ func (m Machine) claude(ctx context.Context, need session.Need, log *slog.Logger
 		return nil, err
 	}
 	opt := claudecode.Options{Path: path, Env: m.Env, Dir: dir, Log: log, Set: map[string]string{}}
-	switch c := need.Profile.ModelConfig; c.CLIConnection {
+	c := need.Profile.ModelConfig
+	if c.CLIConnection != "" {
+		// The profile chose the way to the provider: the machine's switches do not count.
+		opt.Env = without(opt.Env, "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX")
+	}
+	switch c.CLIConnection {
+	case "subscription":
+		opt.Env = without(opt.Env, "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+	case "bedrock", "vertex":
+		if c.RuntimeAPIID == "" {
+			return nil, backend.Errorf(backend.CodeMissing, "This agent uses %s, which needs the platform's own model id in its profile.", c.CLIConnection)
+		}
+	}
+	switch c.CLIConnection {
 	case "bedrock":
 		opt.Set["CLAUDE_CODE_USE_BEDROCK"], opt.Set["AWS_REGION"] = "1", c.AWSRegion
 	case "vertex":
@@ -159,9 +175,33 @@ func (m Machine) codex(ctx context.Context, need session.Need, log *slog.Logger)
 	if err != nil {
 		return nil, err
 	}
-	opt := codex.Options{Path: path, Env: m.Env, Dir: dir, Log: log, BaseURL: m.OpenAIURL, Key: m.OpenAIKey}
-	if opt.Key == "" && need.Profile.ModelConfig.CLIConnection == "openai" {
+	opt := codex.Options{Path: path, Env: m.Env, Dir: dir, Log: log, BaseURL: m.OpenAIURL}
+	connection := need.Profile.ModelConfig.CLIConnection
+	// The CLI's own sign-in goes before a key that happens to lie in the
+	// environment, unless the profile or an own address says otherwise.
+	if opt.BaseURL != "" || (connection != "subscription" && (connection != "" || !m.codexSignedIn())) {
+		opt.Key = m.OpenAIKey
+	}
+	if opt.Key == "" && connection == "openai" {
 		opt.Key = stored(ctx, need, "openai", log)
 	}
 	return codex.New(opt), nil
+}
+
+// codexSignedIn says whether the CLI holds a sign-in of its own.
+func (m Machine) codexSignedIn() bool {
+	home := proc.Get(m.Env, "CODEX_HOME")
+	if home == "" {
+		home = filepath.Join(proc.Get(m.Env, "HOME"), ".codex")
+	}
+	_, err := os.Stat(filepath.Join(home, "auth.json"))
+	return err == nil
+}
+
+// without drops variables from an environment.
+func without(env []string, keys ...string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		k, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(keys, k)
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,6 +25,8 @@ type conversation struct {
 	b   *Backend
 	id  string
 	key string // path segment of its tools
+
+	live atomic.Pointer[proc.Process] // the same as p, for end
 
 	turn    sync.Mutex // held while a turn runs; guards all below
 	p       *proc.Process
@@ -49,7 +52,7 @@ func (b *Backend) conversation(id string) (*conversation, error) {
 
 // end stops the process of the conversation; a running turn then fails.
 func (c *conversation) end() {
-	if p := c.p; p != nil {
+	if p := c.live.Load(); p != nil {
 		p.Kill()
 	}
 	c.turn.Lock()
@@ -64,6 +67,7 @@ func (c *conversation) stop(grace time.Duration) {
 	if c.p != nil {
 		c.p.Stop(grace)
 		c.p = nil
+		c.live.Store(nil)
 	}
 }
 
@@ -100,6 +104,7 @@ func (c *conversation) ensure(t backend.Turn) (fresh bool, err error) {
 		return false, &backend.Error{Code: backend.CodeMissing, Message: "Claude Code could not be started.", Cause: err}
 	}
 	c.p, c.print = p, print
+	c.live.Store(p)
 	opt.Log.Info("claude started", "conversation_id", c.id, "pid", p.Pid(), "resumed", c.session.Started)
 	return !c.session.Started, nil
 }

@@ -5,5 +5,5 @@ func (b *Backend) KillForTest(conversationID string) {
 	b.mu.Lock()
 	c := b.convs[conversationID]
 	b.mu.Unlock()
-	c.p.Kill()
+	c.live.Load().Kill()
 }

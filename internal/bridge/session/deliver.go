@@ -73,7 +73,7 @@ func (a *Agent) deliver(ctx context.Context, d draft, s sender) (delivery, error
 		case isAnswer && final(status.Status):
 			a.log.Error("the server refused a finished turn", "queue_id", d.QueueID, "status", status.Status, "code", status.Code)
 			if downgraded || d.Body.Outcome == outcomeFailed {
-				return refused, a.outbox.remove(d.QueueID)
+				return refused, a.outbox.putAside(d.QueueID)
 			}
 			// The people must see that there was an answer which could not be shown.
 			downgraded, dirty = true, true
@@ -99,7 +99,7 @@ func (a *Agent) deliver(ctx context.Context, d draft, s sender) (delivery, error
 // final says that repeating the same request cannot help.
 func final(status int) bool {
 	switch status {
-	case http.StatusBadRequest, http.StatusForbidden, http.StatusGone, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+	case http.StatusBadRequest, http.StatusForbidden, http.StatusConflict, http.StatusGone, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
 		return true
 	}
 	return false

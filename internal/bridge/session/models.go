@@ -57,17 +57,21 @@ func (a *Agent) warmUp(ctx context.Context) {
 		return
 	}
 	a.log.Info("model backend ready", "backend", b.Name())
-	if b.Name() == backend.Scripted || (p.ModelConfig.Backend != "" && p.ModelConfig.Model != "") {
-		return
-	}
+	a.reportChoice(ctx, p, b.Name())
+}
+
+// reportChoice tells the server what the operator chose on the command line
+// where the profile names nothing. A default that this machine found for itself
+// is not reported: another machine may have to find another one.
+func (a *Agent) reportChoice(ctx context.Context, p Profile, name string) {
 	conf := map[string]any{}
-	if p.ModelConfig.Backend == "" {
-		conf["backend"] = b.Name()
+	if a.opt.Backend != "" && p.ModelConfig.Backend == "" {
+		conf["backend"] = name
 	}
 	if a.opt.Model != "" && p.ModelConfig.Model == "" {
 		conf["model"] = a.opt.Model
 	}
-	if len(conf) == 0 {
+	if len(conf) == 0 || name == backend.Scripted {
 		return
 	}
 	if err := a.api.call(ctx, "PATCH", "/api/agents/me/model-config", map[string]any{"model_config": conf}, nil); err != nil {

@@ -122,6 +122,21 @@ func (o *outbox) remove(queueID string) error {
 	return o.syncDir()
 }
 
+// putAside takes a draft out of the outbox that nobody will ever accept, and
+// keeps its text under another name.
+func (o *outbox) putAside(queueID string) error {
+	name, err := o.file(queueID)
+	if err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := os.Rename(name, name+".refused"); err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("outbox: put draft aside: %w", err)
+	}
+	return o.syncDir()
+}
+
 // get finds the draft of a queue row.
 func (o *outbox) get(queueID string) (draft, bool) {
 	name, err := o.file(queueID)
