@@ -72,6 +72,15 @@ func (p Program) dev(ctx context.Context, args []string) error {
 		cfg.Addr = listener.Addr().String()
 	}
 
+	if !slices.ContainsFunc(p.Environ, func(kv string) bool { return strings.HasPrefix(kv, "AGNTCHAT_METRICS_ADDR=") }) {
+		if l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.MetricsAddr); err == nil {
+			_ = l.Close()
+		} else { // nobody asked for this port: another dev server may have it
+			log.WarnContext(ctx, "no metrics: the address is taken", slog.String("addr", cfg.MetricsAddr))
+			cfg.MetricsAddr = "off"
+		}
+	}
+
 	// Postgres outlives the server's own stop: it is ended last.
 	if cfg.DatabaseURL == "" {
 		server, err := pgembed.Start(context.WithoutCancel(ctx), pgembed.Options{DataDir: *dir, BinDir: cfg.PGBinDir, Logger: log})
