@@ -32,8 +32,8 @@ const queryOnline = `SELECT ` + columns + ` FROM executors WHERE status = 'onlin
 
 const querySetStatus = `UPDATE executors SET status = $2, updated_at = now() WHERE id = $1`
 
-const queryTouch = `UPDATE executors SET last_seen_at = now(), updated_at = now(), status = 'online'
-WHERE id = ANY($1::uuid[]) AND status <> 'disabled'`
+const queryTouch = `UPDATE executors SET last_seen_at = now(), updated_at = now() WHERE id = ANY($1::uuid[])`
 
-const querySilent = `UPDATE executors SET status = 'offline', updated_at = now()
-WHERE id = $1 AND status = 'online' AND last_seen_at < now() - make_interval(secs => $2)`
+// querySilent leaves a row alone that is online and was heard of.
+const querySilent = `UPDATE executors SET status = CASE WHEN status = 'online' THEN 'offline' ELSE status END, updated_at = now()
+WHERE id = $1 AND (status <> 'online' OR last_seen_at < now() - make_interval(secs => $2))`

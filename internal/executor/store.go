@@ -83,7 +83,7 @@ func SilentTx(ctx context.Context, tx *pg.Tx, ex id.Executor, after time.Duratio
 	return tag.RowsAffected() > 0, nil
 }
 
-// TouchTx notes a sign of life of several executors at once.
+// TouchTx notes a sign of life of several executors at once, without reviving them.
 func TouchTx(ctx context.Context, tx *pg.Tx, executors []id.Executor) error {
 	if len(executors) == 0 {
 		return nil

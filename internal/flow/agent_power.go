@@ -1,7 +1,9 @@
 package flow
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/agntchat/agntchat/internal/access"
@@ -191,6 +193,8 @@ func (g *Gateway) ClearMessages(ctx context.Context, actor access.Actor, aid id.
 	if err != nil {
 		return out, err
 	}
+	// What waits goes first: ending a turn would claim it.
+	slices.SortStableFunc(rows, func(a, b turn.Claim) int { return cmp.Compare(boolInt(a.Held()), boolInt(b.Held())) })
 	for _, c := range rows {
 		var closed []turn.Claim
 		err := g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
@@ -227,4 +231,11 @@ func (g *Gateway) ClearMessages(ctx context.Context, actor access.Actor, aid id.
 		}
 	}
 	return out, nil
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

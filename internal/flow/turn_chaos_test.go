@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/agntchat/agntchat/internal/access"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/flow"
@@ -198,9 +200,26 @@ func (c *chaos) check() {
 		}
 		if covered.State != "answered" || covered.AnswerID.IsZero() {
 			c.t.Errorf("message %s is %s, covered by one that is %q", m.ID, state[m.ID].State, covered.State)
+			c.story(m)
 		}
 		if n := c.Count(`SELECT count(*)::int FROM messages WHERE sender_id = $1::uuid AND content = $2::text`, c.bot.ID, "re:"+m.ID.String()); n > 1 {
 			c.t.Errorf("message %s has %d replies", m.ID, n)
 		}
+	}
+}
+
+// story tells what happened in the room of a message, for a run that failed.
+func (c *chaos) story(m view.Message) {
+	rows, err := c.DB.Query(c.t.Context(), `SELECT concat_ws(' ', m.seq, m.sender_kind, m.content, m.id, m.inserted_at, m.metadata->>'stream_id', '|', t.outcome, t.generation, t.attempt, t.started_at, t.ended_at, t.answer_id, t.merged_into)
+		FROM messages m LEFT JOIN turns t ON t.message_id = m.id WHERE m.conversation_id = $1::uuid ORDER BY m.seq`, m.ConversationID)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, l := range lines {
+		c.t.Log(l)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agntchat/agntchat/internal/executor"
 	"github.com/agntchat/agntchat/internal/fault"
@@ -256,7 +257,7 @@ func TestB3_SameInstanceKeepsItsWork(t *testing.T) {
 func TestB3_SilenceIsOffline(t *testing.T) {
 	t.Parallel()
 	cfg := quick
-	cfg.ExecutorTimeout = 1 // everything without a socket is silent
+	cfg.ExecutorTimeout = 500 * time.Millisecond
 	b := newBench(t, cfg)
 	ada, bot, room, ex := b.couple(1, false)
 	s := b.join(bot, ex)
