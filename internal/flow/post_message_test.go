@@ -14,6 +14,7 @@ import (
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/flow/flowtest"
 	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/limit"
 	"github.com/agntchat/agntchat/internal/speak"
 )
 
@@ -473,5 +474,93 @@ func TestP8_DeleteMessage(t *testing.T) {
 	got, err := w.Chat.Changes(t.Context(), ada, room, 0, 100)
 	if err != nil || got.Reset || got.Changes[len(got.Changes)-1].Event != "message_deleted" {
 		t.Fatalf("changes %+v, %v", got, err)
+	}
+}
+
+// TestG1_GuardOfTwoAgents: eight in a row in a direct room; their talk needs no
+// mentions.
+func TestG1_GuardOfTwoAgents(t *testing.T) {
+	t.Parallel()
+	w := flowtest.New(t)
+	ada := w.Person("Ada")
+	a, b := w.Agent(ada, "Alpha"), w.Agent(ada, "Beta")
+	room := w.Room("direct", a, b)
+	for n := range speak.DirectLimit + 2 {
+		who := a
+		if n%2 == 1 {
+			who = b
+		}
+		got := w.Say(who, room, "go on").Receivers
+		if want := n < speak.DirectLimit; (len(got) == 1) != want {
+			t.Fatalf("message %d woke %v", n+1, got)
+		}
+	}
+	if n := w.Count(`SELECT count(*)::int FROM messages WHERE message_type = 'Notice' AND sender_id IS NULL AND metadata ->> 'code' = 'agent_streak_limit'`); n != 1 {
+		t.Fatalf("%d notices", n)
+	}
+}
+
+// TestG1_NoGuardWhereNobodyIsHeldBack: an agent alone with a person may report often.
+func TestG1_NoGuardWhereNobodyIsHeldBack(t *testing.T) {
+	t.Parallel()
+	w := flowtest.New(t)
+	ada := w.Person("Ada")
+	bot := w.Agent(ada, "Nova")
+	room := w.Room("direct", ada, bot)
+	for range 15 {
+		w.Say(bot, room, "step")
+	}
+	if n := w.Count(`SELECT count(*)::int FROM messages`); n != 15 {
+		t.Fatalf("%d messages", n)
+	}
+}
+
+func TestP1_PostingTooFastIsTold(t *testing.T) {
+	t.Parallel()
+	w := flowtest.New(t)
+	w.Chat.Posting = limit.New(0.001, 2, 10)
+	ada, bob := w.Person("Ada"), w.Person("Bob")
+	room := w.Room("group", ada, bob)
+	w.Say(ada, room, "1")
+	w.Say(ada, room, "2")
+	_, err := w.Chat.Post(t.Context(), ada, flow.Post{ConversationID: room, Content: "3"})
+	if f := fault.From(err); f.Kind != fault.Exhausted || f.RetryAfter <= 0 {
+		t.Fatalf("%v", err)
+	}
+	w.Say(bob, room, "others are not held back")
+}
+
+// TestP1_NamesOfTheServer: nobody else writes its lines or its metadata.
+func TestP1_NamesOfTheServer(t *testing.T) {
+	t.Parallel()
+	w := flowtest.New(t)
+	ada := w.Person("Ada")
+	bot := w.Agent(ada, "Nova")
+	room := w.Room("direct", ada, bot)
+	for _, kind := range []string{"Notice", "notice", "System"} {
+		for _, who := range []access.Actor{ada, bot} {
+			if _, err := w.Chat.Post(t.Context(), who, flow.Post{ConversationID: room, Content: "x", MessageType: &kind}); fault.KindOf(err) != fault.Invalid {
+				t.Errorf("%s as %s: %v", kind, who.DisplayName, err)
+			}
+		}
+	}
+	p, err := w.Chat.Post(t.Context(), bot, flow.Post{ConversationID: room, Content: "x", Metadata: json.RawMessage(
+		`{"awaiting_agent":1,"not_answered":1,"notice":true,"unresolved_mentions":1,"mentions":[{"participantId":"x"}],"kept":1}`)})
+	if err != nil || string(p.Message.Metadata) != `{"kept":1}` {
+		t.Fatalf("%s, %v", p.Message.Metadata, err)
+	}
+}
+
+// TestP8_FirstAgentIsTheFirstNamed: members made in one request keep their order.
+func TestP8_FirstAgentIsTheFirstNamed(t *testing.T) {
+	t.Parallel()
+	w := flowtest.New(t)
+	ada := w.Person("Ada")
+	for range 5 {
+		agents := []access.Actor{w.Agent(ada, "One"), w.Agent(ada, "Two"), w.Agent(ada, "Three")}
+		room := w.Room("group", ada, agents...)
+		if got := w.Say(ada, room, "hello").Receivers; len(got) != 1 || got[0] != agents[0].ID {
+			t.Fatalf("woke %v", got)
+		}
 	}
 }
