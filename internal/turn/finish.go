@@ -105,6 +105,14 @@ func SettleTx(ctx context.Context, tx *pg.Tx, agent id.Participant, conv id.Conv
 		}
 		return []id.Message{back.MessageID}, nil
 	}
+	// It may have been claimed again since the caller looked: then this is its answer.
+	again, err := OpenClaimTx(ctx, tx, agent, conv)
+	if err != nil {
+		return nil, err
+	}
+	if again != nil && again.Generation > 1 && again.AnsweredAt == nil {
+		return nil, MarkAnsweredTx(ctx, tx, again.QueueID, answer)
+	}
 	rows, err := tx.Query(ctx, querySettle, agent, conv, string(outcome), answer)
 	if err != nil {
 		return nil, fmt.Errorf("settle turn: %w", err)
