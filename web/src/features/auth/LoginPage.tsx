@@ -10,8 +10,8 @@ import { Field, Input } from "#/components/ui/input";
 import { Spinner } from "#/components/ui/spinner";
 import { useT } from "#/i18n";
 import { fieldError } from "#/lib/errorText";
+import { looksLikeEmail } from "#/lib/password";
 import { AuthFrame } from "./AuthFrame";
-import { looksLikeEmail } from "./password";
 import { useBegin } from "./session";
 
 /** Takes the code of a one-time link out of the address, so that it is neither bookmarked nor sent along. */

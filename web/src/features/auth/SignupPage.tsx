@@ -11,9 +11,9 @@ import { Button } from "#/components/ui/button";
 import { Field, Input } from "#/components/ui/input";
 import { useT } from "#/i18n";
 import { fieldError } from "#/lib/errorText";
+import { checkPassword, looksLikeEmail, MIN_AGE, oldEnough } from "#/lib/password";
 import { deviceZone } from "#/lib/zone";
 import { AuthFrame } from "./AuthFrame";
-import { checkPassword, looksLikeEmail, MIN_AGE, oldEnough } from "./password";
 import { StrengthMeter } from "./StrengthMeter";
 import { useBegin } from "./session";
 

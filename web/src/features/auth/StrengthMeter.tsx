@@ -1,6 +1,6 @@
 import { useT } from "#/i18n";
 import { cx } from "#/lib/cx";
-import type { PasswordVerdict } from "./password";
+import type { PasswordVerdict } from "#/lib/password";
 
 const tones = ["bg-line", "bg-bad", "bg-wait", "bg-good", "bg-good"];
 

@@ -8,6 +8,8 @@ import { Skeleton } from "#/components/ui/states";
 import { useT } from "#/i18n";
 import { fieldError } from "#/lib/errorText";
 import { exactTime, shortTime } from "#/lib/format";
+import { checkPassword } from "#/lib/password";
+import { useSelf } from "#/lib/self";
 import { deviceName } from "./device";
 import { useChangePassword, useRevokeSession, useSessions } from "./queries";
 
@@ -22,11 +24,13 @@ export function SecurityTab() {
 
 function PasswordSection() {
   const t = useT();
+  const self = useSelf();
   const [current, setCurrent] = useState("");
   const [next, setNext] = useState("");
   const [tried, setTried] = useState(false);
   const change = useChangePassword();
-  const weak = [...next].length < 8 || !/\p{Ll}/u.test(next) || !/\p{Lu}/u.test(next) || !/\d/.test(next);
+  const verdict = checkPassword(next, self.email ?? "");
+  const weak = verdict.missing[0];
   const submit = (e: FormEvent) => {
     e.preventDefault();
     setTried(true);
@@ -44,7 +48,7 @@ function PasswordSection() {
   };
   const currentProblem = tried && !current ? t("auth.error.password.missing") : fieldError(change.error, "currentPassword", "auth");
   const nextProblem =
-    tried && weak ? t("settings.passwordRules") : (fieldError(change.error, "newPassword", "auth") ?? fieldError(change.error, "password", "auth"));
+    tried && weak ? t(`auth.rule.${weak}`) : (fieldError(change.error, "newPassword", "auth") ?? fieldError(change.error, "password", "auth"));
   return (
     <Section title={t("settings.password")} hint={t("settings.passwordHint")}>
       <form onSubmit={submit} noValidate className="flex max-w-sm flex-col gap-4">
