@@ -224,3 +224,40 @@ func TestB2_ClaudeNotSignedIn(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 }
+
+// The CLI's own files are gone: the conversation goes on from the room's
+// history in a new session.
+func TestB2_ClaudeLostSessionStartsAnew(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.model.On("number two", fakemodel.Step{Text: "Second."})
+	b.model.On("number one", fakemodel.Step{Text: "First."})
+	c := b.open(t)
+	if _, err := c.Run(t.Context(), bridgetest.Turn("number one"), func(backend.Event) {}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(b.home, "other")
+	if err := os.MkdirAll(other, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i, kv := range b.opt.Env {
+		if strings.HasPrefix(kv, "CLAUDE_CONFIG_DIR=") {
+			b.opt.Env[i] = "CLAUDE_CONFIG_DIR=" + other
+		}
+	}
+	turn := bridgetest.Turn("number two")
+	turn.Input[0].ID = "m2"
+	turn.History = append(turn.History, bridgetest.Turn("number one").Input[0])
+	turn.Toolbox = &toolbox.Box{}
+	res, err := b.open(t).Run(t.Context(), turn, func(backend.Event) {})
+	if err != nil || res.Text != "Second." {
+		t.Fatalf("result %+v error %v", res, err)
+	}
+	raw := b.model.Requests("/v1/messages")
+	if !strings.Contains(raw[len(raw)-1].Raw, "earlier question") {
+		t.Fatal("the history was not sent again")
+	}
+}

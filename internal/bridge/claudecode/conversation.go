@@ -20,6 +20,10 @@ import (
 // cli names this backend's sessions on disk.
 const cli = "claude"
 
+// toolPatience is how long a starting CLI may take to read the tools. It does so
+// in the first second unless the machine is very busy.
+const toolPatience = 20 * time.Second
+
 // conversation is one CLI process and the session it continues.
 type conversation struct {
 	b   *Backend
@@ -88,7 +92,7 @@ func (c *conversation) rest() {
 
 // ensure has a process running that fits the turn, resuming the session if
 // there is one. fresh says that the session has seen nothing yet.
-func (c *conversation) ensure(t backend.Turn) (fresh bool, err error) {
+func (c *conversation) ensure(ctx context.Context, t backend.Turn) (fresh bool, err error) {
 	print := strings.Join([]string{t.System, t.Model, t.Effort, fmt.Sprint(t.SkipPerms, t.Toolbox != nil)}, "\x00")
 	if c.p != nil && c.print == print {
 		return !c.session.Started, nil
@@ -99,6 +103,14 @@ func (c *conversation) ensure(t backend.Turn) (fresh bool, err error) {
 		return false, err
 	}
 	opt := c.b.opt
+	read := make(<-chan struct{})
+	if t.Toolbox != nil {
+		tools, err := c.b.toolServer()
+		if err != nil {
+			return false, err
+		}
+		read = tools.Read(c.key)
+	}
 	p, err := proc.Start(proc.Spec{Path: opt.Path, Args: args, Env: c.b.env(), Dir: opt.Dir.Work()})
 	if err != nil {
 		return false, &backend.Error{Code: backend.CodeMissing, Message: "Claude Code could not be started.", Cause: err}
@@ -106,7 +118,24 @@ func (c *conversation) ensure(t backend.Turn) (fresh bool, err error) {
 	c.p, c.print = p, print
 	c.live.Store(p)
 	opt.Log.Info("claude started", "conversation_id", c.id, "pid", p.Pid(), "resumed", c.session.Started)
+	if t.Toolbox != nil {
+		c.await(ctx, read)
+	}
 	return !c.session.Started, nil
+}
+
+// await gives the CLI a moment to find the platform tools: it would answer its
+// first question without them otherwise.
+func (c *conversation) await(ctx context.Context, read <-chan struct{}) {
+	t := time.NewTimer(toolPatience)
+	defer t.Stop()
+	select {
+	case <-read:
+	case <-c.p.Done():
+	case <-ctx.Done():
+	case <-t.C:
+		c.b.opt.Log.Warn("claude did not read the platform tools yet", "conversation_id", c.id)
+	}
 }
 
 func (c *conversation) args(t backend.Turn) ([]string, error) {
@@ -225,7 +254,7 @@ func (b *Backend) Run(ctx context.Context, t backend.Turn, emit func(backend.Eve
 	delivered := false
 	for attempt := 0; ; attempt++ {
 		emit(backend.Event{Kind: backend.Thinking})
-		fresh, err := c.ensure(t)
+		fresh, err := c.ensure(ctx, t)
 		if err != nil {
 			return backend.Result{}, err
 		}

@@ -38,7 +38,9 @@ type line struct {
 	NumTurns   int    `json:"num_turns"`
 	APIStatus  int    `json:"api_error_status"`
 	StopReason string `json:"stop_reason"`
-	Usage      struct {
+	// Errors are strings today; anything readable will do.
+	Errors []json.RawMessage `json:"errors"`
+	Usage  struct {
 		InputTokens         int64 `json:"input_tokens"`
 		OutputTokens        int64 `json:"output_tokens"`
 		CacheCreationTokens int64 `json:"cache_creation_input_tokens"`
@@ -52,6 +54,19 @@ type line struct {
 		ToolName string          `json:"tool_name"`
 		Input    json.RawMessage `json:"input"`
 	} `json:"request"`
+}
+
+// said is everything an error result tells.
+func (l line) said() string {
+	out := l.Result
+	for _, raw := range l.Errors {
+		var text string
+		if json.Unmarshal(raw, &text) != nil {
+			text = string(raw)
+		}
+		out += " " + text
+	}
+	return out
 }
 
 type textBlock struct {

@@ -226,7 +226,8 @@ func (r *run) result(l line) error {
 		r.res.Text = strings.TrimSpace(l.Result)
 		return nil
 	}
-	if strings.Contains(l.Result, "No conversation found") {
+	if strings.Contains(l.said(), "No conversation found") {
+		r.died = backend.Errorf(backend.CodeModel, "Claude Code lost the session of this conversation.")
 		return errNoSession
 	}
 	r.died = failure(l)
@@ -240,7 +241,8 @@ var (
 
 // failure gives an error result its own state.
 func failure(l line) error {
-	text, low := backend.Short(l.Result), strings.ToLower(l.Result)
+	said := l.said()
+	text, low := backend.Short(said), strings.ToLower(said)
 	has := func(words ...string) bool {
 		for _, w := range words {
 			if strings.Contains(low, w) {
@@ -250,7 +252,7 @@ func failure(l line) error {
 		return false
 	}
 	status := l.APIStatus
-	if m := statusInText.FindStringSubmatch(l.Result); status == 0 && m != nil {
+	if m := statusInText.FindStringSubmatch(said); status == 0 && m != nil {
 		status, _ = strconv.Atoi(m[1])
 	}
 	switch {
@@ -258,7 +260,7 @@ func failure(l line) error {
 		return backend.Errorf(backend.CodeAuth, "Claude Code is not signed in, or its credentials were refused. %s", text)
 	case status == 429 || status == 529 || has("rate limit", "usage limit", "hit your limit", "overloaded", "limit reached"):
 		e := backend.Errorf(backend.CodeRate, "Claude Code has reached a limit. %s", text)
-		if m := epochInText.FindStringSubmatch(l.Result); m != nil {
+		if m := epochInText.FindStringSubmatch(said); m != nil {
 			if n, err := strconv.ParseInt(m[1], 10, 64); err == nil {
 				e.ResetAt = time.Unix(n, 0)
 			}

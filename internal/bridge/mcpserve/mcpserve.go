@@ -36,6 +36,7 @@ type Server struct {
 	mu    sync.Mutex
 	boxes map[string]backend.Toolbox // by conversation key
 	idle  map[string][]backend.Tool  // catalogue between turns
+	reads map[string]chan struct{}   // closed when the catalogue was read
 }
 
 // Start listens on a free loopback port.
@@ -46,7 +47,7 @@ func Start() (*Server, error) {
 	}
 	var b [24]byte
 	_, _ = rand.Read(b[:])
-	s := &Server{token: hex.EncodeToString(b[:]), ln: ln, boxes: map[string]backend.Toolbox{}, idle: map[string][]backend.Tool{}}
+	s := &Server{token: hex.EncodeToString(b[:]), ln: ln, boxes: map[string]backend.Toolbox{}, idle: map[string][]backend.Tool{}, reads: map[string]chan struct{}{}}
 	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	s.wg.Go(func() { _ = s.http.Serve(ln) })
 	return s, nil
@@ -84,6 +85,16 @@ func (s *Server) Bind(key string, box backend.Toolbox) (unbind func()) {
 		defer s.mu.Unlock()
 		delete(s.boxes, key)
 	}
+}
+
+// Read returns a channel that is closed when a client next reads the catalogue
+// of the conversation: from then on its model can use the tools.
+func (s *Server) Read(key string) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ch := make(chan struct{})
+	s.reads[key] = ch
+	return ch
 }
 
 type request struct {
@@ -148,6 +159,10 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, key string, 
 	case "tools/list":
 		s.mu.Lock()
 		tools := s.idle[key]
+		if ch := s.reads[key]; ch != nil {
+			defer close(ch)
+			delete(s.reads, key)
+		}
 		s.mu.Unlock()
 		list := make([]map[string]any, 0, len(tools))
 		for _, t := range tools {

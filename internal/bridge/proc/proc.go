@@ -97,6 +97,9 @@ func (p *Process) Send(v any) error {
 	return nil
 }
 
+// Done is closed when the child is gone and its lines have been read.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
 // Pid is the child's process id, which is also its group's.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
