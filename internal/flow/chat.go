@@ -43,6 +43,8 @@ type Chat struct {
 	// Posting bounds what one participant may post (decision 5): limit.New(50, 500, 100_000). Nil is no limit.
 	Posting *limit.Buckets
 	Log     *slog.Logger
+
+	gate roomGate
 }
 
 // lane is the one lane of a room (decision 21).

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/agntchat/agntchat/internal/access"
 	"github.com/agntchat/agntchat/internal/chat"
@@ -30,8 +31,13 @@ func (c *Chat) Post(ctx context.Context, actor access.Actor, in Post) (Posted, e
 			return Posted{}, fault.New(fault.Exhausted, "rate_limited", "You are posting too fast. Try again in a moment.").After(wait)
 		}
 	}
+	leave, err := c.gate.enter(ctx, in.ConversationID)
+	if err != nil {
+		return Posted{}, errRoomBusy.Because(err)
+	}
+	defer leave()
 	var out Posted
-	err := c.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) (err error) {
+	err = c.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) (err error) {
 		out, err = c.PostTx(ctx, tx, actor, in)
 		return err
 	})
@@ -49,6 +55,7 @@ func (c *Chat) Post(ctx context.Context, actor access.Actor, in Post) (Posted, e
 
 var (
 	errKeyReused = fault.New(fault.Conflict, "key_reused", "This client nonce or idempotency key was used for a message in another room.")
+	errRoomBusy  = fault.New(fault.Unavailable, "room_busy", "This room is very busy. Try again in a moment.").After(2 * time.Second)
 	errGone      = fault.New(fault.Conflict, "deleted", "This message was sent before and has been deleted since.")
 )
 
