@@ -261,3 +261,20 @@ func TestB2_ClaudeLostSessionStartsAnew(t *testing.T) {
 		t.Fatal("the history was not sent again")
 	}
 }
+
+func TestB2_ClaudeKeepsFewIdleProcesses(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.opt.MaxIdle = 1
+	c := b.open(t)
+	for _, room := range []string{"room-a", "room-b"} {
+		turn := bridgetest.Turn("hello " + room)
+		turn.ConversationID = room
+		if res, err := c.Run(t.Context(), turn, func(backend.Event) {}); err != nil || !strings.Contains(res.Text, room) {
+			t.Fatalf("result %+v error %v", res, err)
+		}
+	}
+	if n := c.LiveForTest(); n != 1 {
+		t.Fatalf("%d processes", n)
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,6 +39,7 @@ type conversation struct {
 	print   string // what the process was started with
 	session workdir.Session
 	timer   *time.Timer
+	used    time.Time
 }
 
 func (b *Backend) conversation(id string) (*conversation, error) {
@@ -81,6 +84,7 @@ func (c *conversation) rest() {
 		return
 	}
 	p := c.p
+	c.used = time.Now()
 	c.timer = time.AfterFunc(c.b.opt.Idle, func() {
 		c.turn.Lock()
 		defer c.turn.Unlock()
@@ -88,6 +92,32 @@ func (c *conversation) rest() {
 			c.stop(5 * time.Second)
 		}
 	})
+}
+
+// trim ends the longest unused processes beyond the number that may wait for
+// another question: each takes a few hundred megabytes.
+func (b *Backend) trim() {
+	b.mu.Lock()
+	all := slices.Collect(maps.Values(b.convs))
+	b.mu.Unlock()
+	var idle []*conversation
+	for _, c := range all {
+		if c.live.Load() == nil || !c.turn.TryLock() {
+			continue
+		}
+		if c.p != nil {
+			idle = append(idle, c)
+			continue
+		}
+		c.turn.Unlock()
+	}
+	slices.SortFunc(idle, func(x, y *conversation) int { return y.used.Compare(x.used) })
+	for i, c := range idle {
+		if i >= b.opt.MaxIdle {
+			c.stop(5 * time.Second)
+		}
+		c.turn.Unlock()
+	}
 }
 
 // ensure has a process running that fits the turn, resuming the session if
@@ -238,6 +268,7 @@ func (b *Backend) Run(ctx context.Context, t backend.Turn, emit func(backend.Eve
 	if err != nil {
 		return backend.Result{}, err
 	}
+	defer b.trim()
 	c.turn.Lock()
 	defer c.turn.Unlock()
 	if c.timer != nil {

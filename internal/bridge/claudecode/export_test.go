@@ -7,3 +7,15 @@ func (b *Backend) KillForTest(conversationID string) {
 	b.mu.Unlock()
 	c.live.Load().Kill()
 }
+
+// LiveForTest is the number of running processes.
+func (b *Backend) LiveForTest() (n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.convs {
+		if c.live.Load() != nil {
+			n++
+		}
+	}
+	return n
+}

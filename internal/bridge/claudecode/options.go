@@ -25,6 +25,7 @@ type Options struct {
 	Dir        *workdir.Dir
 	Log        *slog.Logger
 	Idle       time.Duration // an unused process ends after this; 10 minutes
+	MaxIdle    int           // processes that may wait for another question; 4
 	Silence    time.Duration // no line for this long is a hang; 10 minutes
 	RetryLimit time.Duration // how long the CLI may retry an overloaded provider; 90 seconds
 }
@@ -43,6 +44,9 @@ type Backend struct {
 func New(opt Options) *Backend {
 	if opt.Idle <= 0 {
 		opt.Idle = 10 * time.Minute
+	}
+	if opt.MaxIdle <= 0 {
+		opt.MaxIdle = 4
 	}
 	if opt.Silence <= 0 {
 		opt.Silence = 10 * time.Minute
