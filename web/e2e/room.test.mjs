@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { launch } from "./fixtures/browser.mjs";
 import { ids, mock } from "./fixtures/mock.mjs";
 import { serve } from "./fixtures/serve.mjs";
-import { ada, makeWorld, nova } from "./fixtures/world.mjs";
+import { ada, makeWorld, me, nova } from "./fixtures/world.mjs";
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 let browser;
@@ -26,6 +26,7 @@ async function visit(path, options = {}) {
   const errors = [];
   page.on("pageerror", (e) => errors.push(String(e)));
   const world = makeWorld();
+  options.world?.(world);
   const server = await mock(page, world, options.server);
   await page.goto(site.url + path);
   return { page, server, world, errors, close: () => context.close() };
@@ -66,6 +67,24 @@ test("P8 opens where reading stopped, with the divider in view", async () => {
   const top = await topOf(page, "unread");
   assert.ok(top > 0 && top < 800, `divider at ${top}`);
   assert.deepEqual(errors, []);
+  await close();
+});
+
+test("P8 goes after the reading point when it lies pages back", async () => {
+  const { page, world, close } = await visit(`/rooms/${ids.launch}`, {
+    world: (w) => {
+      const room = w.rooms[0];
+      Object.assign(room.conversation, { unreadCount: 100, lastReadSeq: room.messages.length - 100 });
+    },
+  });
+  await page.getByText("New", { exact: true }).waitFor();
+  // The first unread one of somebody else follows the divider; what stands above it was read, or is one's own.
+  const { messages } = world.rooms[0];
+  const first = messages.slice(-100).find((m) => m.senderId !== me.id && m.senderId);
+  await page.waitForFunction((key) => document.querySelector('[data-key="unread"]')?.nextElementSibling?.dataset.key === key, `m:${first.id}`);
+  await frames(page, 6);
+  const top = await topOf(page, "unread");
+  assert.ok(top > 0 && top < 300, `divider at ${top}`);
   await close();
 });
 

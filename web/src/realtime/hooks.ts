@@ -105,6 +105,8 @@ export function useRoom(id: Id): RoomHandle {
     }
   }
 
+  // The list may come after the rows: the handle is made anew when the judgement falls.
+  const readMark = opened.current.value;
   return useMemo(
     () => ({
       status: view.status,
@@ -115,9 +117,9 @@ export function useRoom(id: Id): RoomHandle {
       olderError: view.olderError,
       loadOlder: () => void link.loadOlder(),
       retry: () => link.retry(),
-      readUpTo: opened.current.value,
+      readUpTo: readMark,
     }),
-    [view, items, link],
+    [view, items, link, readMark],
   );
 }
 

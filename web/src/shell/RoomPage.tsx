@@ -30,6 +30,7 @@ import {
   useRoomActivity,
   useRoomStreams,
 } from "#/realtime/hooks";
+import { AsleepNote } from "./AsleepNote";
 import { Resizer } from "./Resizer";
 import { RoomBeginning } from "./RoomBeginning";
 import { RoomStatus } from "./RoomStatus";
@@ -184,6 +185,8 @@ function RoomBody({ roomId, room, title, handle }: ConversationProps) {
 
   // Where reading stopped is known once the room's entry is: the timeline opens there, and only once.
   const ready = handle.status === "ready" && (room !== undefined || list.status === "error");
+  const readSeq = useRef<number | null | undefined>(undefined);
+  if (ready && readSeq.current === undefined) readSeq.current = handle.readUpTo === null ? null : (room?.lastReadSeq ?? null);
   return (
     <>
       {ready ? (
@@ -196,6 +199,7 @@ function RoomBody({ roomId, room, title, handle }: ConversationProps) {
           people={everybody}
           avatarOf={avatarOf}
           readUpTo={handle.readUpTo}
+          readSeq={readSeq.current}
           hasOlder={handle.hasOlder}
           loadingOlder={handle.loadingOlder}
           olderError={handle.olderError !== null}
@@ -221,6 +225,7 @@ function RoomBody({ roomId, room, title, handle }: ConversationProps) {
       ) : (
         <TimelineSkeleton />
       )}
+      {room && <AsleepNote room={room} selfId={self.id} />}
       <ActivityDock rows={activity} avatarOf={avatarOf} onStop={stop} />
       <div data-composer="">
         <Composer

@@ -194,7 +194,7 @@ export function Composer({ roomId, title, people, reply, onCancelReply, onSend, 
               onFocus={() => setFocused(true)}
               onBlur={() => setFocused(false)}
               onKeyDown={onKeyDown}
-              className="relative block w-full resize-none bg-transparent px-1 py-[5.5px] text-body outline-none max-sm:text-[16px]"
+              className="relative block w-full resize-none bg-transparent px-1 py-[5.5px] text-body outline-none placeholder:truncate max-sm:text-[16px]"
             />
           </div>
           <Tooltip content={t("composer.send")} keys={["Enter"]}>

@@ -19,6 +19,7 @@ export interface TimelineProps {
   people: readonly Mentionable[];
   avatarOf: (id: string) => string | null | undefined;
   readUpTo: string | null | undefined;
+  readSeq: number | null | undefined;
   hasOlder: boolean;
   loadingOlder: boolean;
   olderError: boolean;
@@ -32,16 +33,23 @@ export interface TimelineProps {
   errorActions?: (message: TimelineMessage) => ReactNode;
 }
 
+/** Pages fetched by themselves to find where reading stopped. */
+const MAX_CHASE = 12;
+
 // Where a reader was when they left a room, for coming back within one visit.
 const places = new Map<string, Anchor>();
 
 const guesses: Record<Row["kind"], number> = { start: 120, day: 44, unread: 32, message: 84, notice: 40, error: 90, stream: 120 };
 
 export function TimelineView(props: TimelineProps) {
-  const { roomId, title, items, streams, selfId, people, avatarOf, readUpTo, hasOlder, loadingOlder, olderError, loadOlder, onSeenEnd } = props;
+  const { roomId, title, items, streams, selfId, people, avatarOf, readUpTo, readSeq, hasOlder, loadingOlder, olderError, loadOlder, onSeenEnd } =
+    props;
   const t = useT();
   useLocale();
-  const rows = useMemo(() => buildRows({ items, streams, selfId, readUpTo, reachedStart: !hasOlder }), [items, streams, selfId, readUpTo, hasOlder]);
+  const rows = useMemo(
+    () => buildRows({ items, streams, selfId, readUpTo, readSeq, reachedStart: !hasOlder }),
+    [items, streams, selfId, readUpTo, readSeq, hasOlder],
+  );
   const keys = useMemo(() => rows.map((r) => r.key), [rows]);
 
   const [initial] = useState<Anchor | "end">(() => {
@@ -50,9 +58,16 @@ export function TimelineView(props: TimelineProps) {
     return place && keys.includes(place.key) ? place : "end";
   });
   const mayLoad = hasOlder && !loadingOlder && !olderError;
-  const onNearStart = useCallback(() => {
-    if (mayLoad) loadOlder();
-  }, [mayLoad, loadOlder]);
+  // While the reading point lies before what is loaded, the list goes after it page by page, but not for ever: then the reader decides.
+  const chased = useRef(0);
+  const seeking = rows.find((r) => r.kind === "message" || r.kind === "unread")?.kind === "unread";
+  const onNearStart = useCallback(
+    (byReader: boolean) => {
+      if (!mayLoad || (!byReader && seeking && ++chased.current > MAX_CHASE)) return;
+      loadOlder();
+    },
+    [mayLoad, seeking, loadOlder],
+  );
   const estimate = useCallback((i: number) => guess(rows[i]), [rows]);
   const list = useAnchoredList({ keys, estimate, initial, onNearStart });
   const { place, toKey, toEnd, pinned } = list;
@@ -91,7 +106,12 @@ export function TimelineView(props: TimelineProps) {
   const jumpTo = useCallback(
     (message: TimelineMessage) => {
       const row = rowsRef.current.find((r) => "message" in r && r.message.id === message.id);
-      if (row) toKey(row.key, 120);
+      if (!row) return;
+      toKey(row.key, 120);
+      // The focus shows which one is meant, and leaves when the reader goes on.
+      requestAnimationFrame(() =>
+        document.querySelector<HTMLElement>(`[data-key="${CSS.escape(row.key)}"] [data-row]`)?.focus({ preventScroll: true }),
+      );
     },
     [toKey],
   );

@@ -42,6 +42,13 @@ describe("rows of a timeline", () => {
     expect(kinds(list)).not.toContain("unread");
   });
 
+  it("finds the reading point by number when it lies before what was loaded at first", () => {
+    const all = [1, 2, 3, 4].map((seq) => msg("a", seq, { messageSeq: seq }));
+    const place = (items: TimelineMessage[]) => kinds(items, { readUpTo: "", readSeq: 2 });
+    expect(place(all.slice(3))).toEqual(["day", "unread", "message"]);
+    expect(place(all)).toEqual(["day", "message", "message", "unread", "message", "message"]);
+  });
+
   it("hides what is not for people and sets notices and errors apart", () => {
     const list = [
       msg("a", 0, { messageType: "EndTurn" }),

@@ -65,11 +65,13 @@ export interface RowsInput {
   selfId: string;
   /** `insertedAt` of the last message read before the room was opened; null when everything is read or nothing is known. */
   readUpTo: string | null | undefined;
+  /** The same point as a `messageSeq`, where the server counts: exact even when it lies beyond what is loaded. */
+  readSeq?: number | null | undefined;
   /** The first message of the room is loaded: say where it begins. */
   reachedStart: boolean;
 }
 
-export function buildRows({ items, streams, selfId, readUpTo, reachedStart }: RowsInput): Row[] {
+export function buildRows({ items, streams, selfId, readUpTo, readSeq, reachedStart }: RowsInput): Row[] {
   const rows: Row[] = [];
   const byId = new Map(items.map((m) => [m.id, m]));
   const used = new Set<string>();
@@ -86,7 +88,7 @@ export function buildRows({ items, streams, selfId, readUpTo, reachedStart }: Ro
       day = thisDay;
       previous = null;
     }
-    if (!divided && !message.local && at > (readUpTo ?? "") && message.senderId !== selfId) {
+    if (!divided && !message.local && message.senderId !== selfId && isNew(message, readUpTo, readSeq)) {
       rows.push({ kind: "unread", key: "unread" });
       divided = true;
       previous = null;
@@ -118,6 +120,11 @@ export function buildRows({ items, streams, selfId, readUpTo, reachedStart }: Ro
 }
 
 /** Every answer of an agent stands by itself, with its time and model: it belongs to a question, not to the answer above it. */
+function isNew(message: TimelineMessage, readUpTo: string | null | undefined, readSeq: number | null | undefined): boolean {
+  if (readSeq != null && message.messageSeq !== undefined) return message.messageSeq > readSeq;
+  return message.insertedAt > (readUpTo ?? "");
+}
+
 function startsBlock(previous: TimelineMessage | null, message: TimelineMessage, parent: TimelineMessage | null): boolean {
   if (!previous || previous.senderId !== message.senderId || parent) return true;
   if (message.sender?.type === "agent" && (!message.turnGroupId || message.turnGroupId !== previous.turnGroupId)) return true;

@@ -7,8 +7,8 @@ interface Options {
   estimate: (index: number) => number;
   /** Where to begin: at a row (its distance from the top of the view), or at the end. */
   initial: Anchor | "end";
-  /** Called when the beginning of what is loaded comes near. */
-  onNearStart: () => void;
+  /** Called when the beginning of what is loaded comes near; `byReader` when it is the reader who went there. */
+  onNearStart: (byReader: boolean) => void;
 }
 
 export interface AnchoredList {
@@ -137,7 +137,7 @@ export function useAnchoredList({ keys, estimate, initial, onNearStart }: Option
     const area = box.getBoundingClientRect();
     const { start, end } = drawn.current;
     if ((start > 0 && first > area.top - 100) || (end < keys.length && last < area.bottom + 100)) redraw();
-    if (start === 0 && box.scrollTop < NEAR_START_PX) onNearStart();
+    if (start === 0 && box.scrollTop < NEAR_START_PX) onNearStart(false);
   });
 
   useEffect(() => {
@@ -159,6 +159,7 @@ export function useAnchoredList({ keys, estimate, initial, onNearStart }: Option
     if (!box || !inner) return;
     const distance = box.scrollHeight - box.scrollTop - box.clientHeight;
     const was = follow.current;
+    const moved = Math.abs(box.scrollTop - lastTop.current) > 1;
     follow.current = nextPinned(was, lastTop.current, { top: box.scrollTop, distance });
     lastTop.current = box.scrollTop;
     if (was !== follow.current) setPinned(follow.current);
@@ -178,9 +179,10 @@ export function useAnchoredList({ keys, estimate, initial, onNearStart }: Option
       redraw();
       return;
     }
-    capture();
+    // Our own corrections end here too; they are no movement of the reader and leave the place as it is.
+    if (moved || (!follow.current && !anchor.current)) capture();
     if ((start > 0 && first > area.top - 300) || (end < keys.length && last < area.bottom + 300)) redraw();
-    if (start === 0 && box.scrollTop < NEAR_START_PX) onNearStart();
+    if (start === 0 && box.scrollTop < NEAR_START_PX) onNearStart(moved);
   }, [keys, estimate, capture, onNearStart]);
 
   const toEnd = useCallback(() => {

@@ -22,6 +22,8 @@ export const activity = {
   "activity.label": "What is going on",
   "activity.stopFailed": "Nothing was stopped",
   "activity.stale": "Somebody wrote in the meantime, so the agents go on.",
+  "activity.asleep": "{name} is offline. It reads what you write when its bridge is back.",
+  "activity.asleepHow": "How to start it",
   "presence.here": "online",
   "presence.idle": "idle",
   "presence.away": "offline",

@@ -24,6 +24,8 @@ export const activity: Record<keyof typeof en, string> = {
   "activity.label": "正在进行",
   "activity.stopFailed": "没有停下任何一个",
   "activity.stale": "刚才有人发言，智能体继续工作。",
+  "activity.asleep": "{name} 离线。桥接程序恢复后，它会读到你写的内容。",
+  "activity.asleepHow": "如何启动",
   "presence.here": "在线",
   "presence.idle": "空闲",
   "presence.away": "离线",
