@@ -367,6 +367,24 @@ describe("the list", () => {
     expect(server.pushes.filter((p) => p.event === "mark_conversation_read")).toHaveLength(1);
   });
 
+  it("does not tell the server again when nothing is new, and does when something is", async () => {
+    const server = new FakeServer();
+    const hub = started(server);
+    hub.follow("room");
+    await settle();
+    const told = () => server.pushes.filter((p) => p.event === "mark_conversation_read").length;
+    for (let i = 0; i < 4; i++) {
+      hub.markRead("room");
+      await vi.advanceTimersByTimeAsync(1000);
+    }
+    expect(told()).toBe(1);
+    server.world.post({ senderId: "p1" });
+    server.publish(0);
+    hub.markRead("room");
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(told()).toBe(2);
+  });
+
   it("keeps what it had when a refresh fails", async () => {
     const server = new FakeServer();
     let fail = false;

@@ -69,6 +69,7 @@ export class Hub {
   readonly #preparing = new Set<Id>();
   readonly #readTimers = new Map<Id, ReturnType<typeof setTimeout>>();
   readonly #rereadTimers = new Map<Id, ReturnType<typeof setTimeout>>();
+  readonly #readUpTo = new Map<Id, string>();
   readonly #typed = new Map<Id, number>();
   #user: ChannelPort | null = null;
   #typingTimer: ReturnType<typeof setTimeout> | null = null;
@@ -267,7 +268,13 @@ export class Hub {
     this.#rooms.get(id)?.push("typing", {});
   }
 
+  /** Cheap to call often: only what is new since the last time is told to the server. */
   markRead(id: Id): void {
+    const e = this.list.get().rooms.get(id);
+    const rows = this.#rooms.get(id)?.view.get().room.order;
+    const upTo = `${rows?.[rows.length - 1] ?? ""}|${e?.room.lastMessage?.id ?? ""}`;
+    if (e && e.unread === 0 && !e.mentioned && this.#readUpTo.get(id) === upTo) return;
+    this.#readUpTo.set(id, upTo);
     this.#setRooms(readRoom(this.list.get().rooms, id));
     if (this.#readTimers.has(id)) return;
     this.#readTimers.set(

@@ -34,7 +34,7 @@ function PasswordSection() {
   const submit = (e: FormEvent) => {
     e.preventDefault();
     setTried(true);
-    if (!current || weak) return;
+    if (weak) return;
     change.mutate(
       { current, next },
       {
@@ -46,13 +46,13 @@ function PasswordSection() {
       },
     );
   };
-  const currentProblem = tried && !current ? t("auth.error.password.missing") : fieldError(change.error, "currentPassword", "auth");
+  const currentProblem = fieldError(change.error, "currentPassword", "auth");
   const nextProblem =
     tried && weak ? t(`auth.rule.${weak}`) : (fieldError(change.error, "newPassword", "auth") ?? fieldError(change.error, "password", "auth"));
   return (
     <Section title={t("settings.password")} hint={t("settings.passwordHint")}>
       <form onSubmit={submit} noValidate className="flex max-w-sm flex-col gap-4">
-        <Field label={t("settings.currentPassword")} error={currentProblem}>
+        <Field label={t("settings.currentPassword")} hint={t("settings.currentHint")} error={currentProblem}>
           {(c) => <PasswordInput {...c} autoComplete="current-password" value={current} onChange={(e) => setCurrent(e.target.value)} />}
         </Field>
         <Field label={t("settings.newPassword")} hint={t("settings.passwordRules")} error={nextProblem}>

@@ -63,6 +63,7 @@ export const profile = {
   "settings.password": "Password",
   "settings.passwordHint": "Changing it signs all other devices out.",
   "settings.currentPassword": "Current password",
+  "settings.currentHint": "Leave it empty if you came by a link and never chose one.",
   "settings.newPassword": "New password",
   "settings.passwordRules": "At least 8 characters with upper and lower case and a digit.",
   "settings.changePassword": "Change password",

@@ -65,6 +65,7 @@ export const profile: Record<keyof typeof en, string> = {
   "settings.password": "密码",
   "settings.passwordHint": "修改后，其他设备会全部退出登录。",
   "settings.currentPassword": "当前密码",
+  "settings.currentHint": "如果你是通过链接进来的、从未设过密码，请留空。",
   "settings.newPassword": "新密码",
   "settings.passwordRules": "至少 8 个字符，含大小写字母和数字。",
   "settings.changePassword": "修改密码",
