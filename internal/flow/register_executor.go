@@ -143,8 +143,13 @@ func (g *Gateway) LeaveExecutor(ctx context.Context, actor access.Actor, ex id.E
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
+	var err error
 	for _, q := range pushed {
-		err := g.takeBack(ctx, actor.ID, q, func(_ context.Context, _ *pg.Tx, head turn.Claim) (bool, error) {
+		if pg.IsUnavailable(err) { // not a wait for each
+			g.owed.add(turn.Claim{QueueID: q, AgentID: actor.ID, ExecutorID: ex})
+			continue
+		}
+		err = g.takeBack(ctx, actor.ID, q, func(_ context.Context, _ *pg.Tx, head turn.Claim) (bool, error) {
 			return head.ExecutorID == ex && head.SeenAt == nil, nil
 		})
 		if err != nil {
@@ -152,9 +157,11 @@ func (g *Gateway) LeaveExecutor(ctx context.Context, actor access.Actor, ex id.E
 			g.owed.add(turn.Claim{QueueID: q, AgentID: actor.ID, ExecutorID: ex})
 		}
 	}
-	err := g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error { return executor.TouchTx(ctx, tx, []id.Executor{ex}) })
-	if err != nil {
-		g.complain(ctx, "note socket end failed", err, actor.ID)
+	if !pg.IsUnavailable(err) {
+		err = g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error { return executor.TouchTx(ctx, tx, []id.Executor{ex}) })
+		if err != nil {
+			g.complain(ctx, "note socket end failed", err, actor.ID)
+		}
 	}
 	g.Wake(actor.ID)
 }

@@ -66,8 +66,11 @@ func (g *Gateway) takeBackAs(ctx context.Context, agent id.Participant, q id.Que
 }
 
 // giveBack returns a turn that did not reach its bridge. When the database is away
-// it is owed, and the sweep tries again.
+// it is owed, and the sweep tries again; when the server stops, the next start does.
 func (g *Gateway) giveBack(ctx context.Context, head turn.Claim, blame bool) {
+	if g.life.Err() != nil {
+		return
+	}
 	err := g.takeBackAs(context.WithoutCancel(ctx), head.AgentID, head.QueueID, sameClaim(head), blame)
 	if err != nil {
 		g.complain(ctx, "give back failed", err, head.AgentID)
@@ -114,6 +117,10 @@ func (g *Gateway) releaseExecutor(ctx context.Context, agent id.Participant, ex 
 		return 0, err
 	}
 	for _, h := range heads {
+		if pg.IsUnavailable(err) { // not a wait for each
+			g.owed.add(h)
+			continue
+		}
 		if e := g.takeBack(ctx, agent, h.QueueID, sameClaim(h)); e != nil {
 			err = errors.Join(err, e)
 			g.owed.add(h)
@@ -127,8 +134,14 @@ func (g *Gateway) releaseExecutor(ctx context.Context, agent id.Participant, ex 
 // sweepClaims takes back what lapsed (decision 13). It looks only at agents that
 // may hold claims.
 func (g *Gateway) sweepClaims(ctx context.Context) error {
-	for _, c := range g.owed.take() {
-		g.giveBack(ctx, c, false)
+	if owed := g.owed.take(); len(owed) > 0 {
+		if err := g.DB.Ping(ctx); err != nil { // one look instead of a wait for each
+			g.owed.add(owed...)
+			return err
+		}
+		for _, c := range owed {
+			g.giveBack(ctx, c, false)
+		}
 	}
 	lapsed, err := turn.Lapsed(ctx, g.DB, g.holder.list(), g.cfg.MostTurn)
 	if err != nil {
@@ -154,11 +167,11 @@ type owedReturns struct {
 	list []turn.Claim
 }
 
-func (o *owedReturns) add(c turn.Claim) {
+func (o *owedReturns) add(claims ...turn.Claim) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.list) < 10_000 { // beyond, the leases end by themselves
-		o.list = append(o.list, c)
+		o.list = append(o.list, claims...)
 	}
 }
 
