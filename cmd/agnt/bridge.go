@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/agntchat/agntchat/internal/bridge"
@@ -89,6 +90,9 @@ func runBridge(ctx context.Context, args []string, env environment, in io.Reader
 	agents, err := f.agents(env, in)
 	if err != nil {
 		return err
+	}
+	if st, err := os.Stat(f.config); err == nil && runtime.GOOS != "windows" && st.Mode().Perm()&0o077 != 0 {
+		log.Warn("the configuration file holds keys and other users may read it; set its mode to 0600")
 	}
 	timing := session.DefaultTiming()
 	timing.Drain = f.drain

@@ -89,6 +89,10 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.Is(err, session.ErrKeyRefused):
 		return exitAuth
+	case errors.Is(err, session.ErrReplaced):
+		// Not a failure: a supervisor that restarted this process would drive out
+		// the one that took over.
+		return exitOK
 	case errors.Is(err, bridge.ErrBackend):
 		return exitBackend
 	case errors.Is(err, bridge.ErrServer):

@@ -240,9 +240,9 @@ func (a *Agent) drain(replaced bool) {
 	a.mu.Unlock()
 	done := make(chan struct{})
 	go func() { a.waitWork(); close(done) }()
-	limit := a.opt.Timing.Drain
+	limit, cause := a.opt.Timing.Drain, errDrain
 	if replaced {
-		limit = 0
+		limit, cause = 0, errLost
 	}
 	select {
 	case <-done:
@@ -250,7 +250,7 @@ func (a *Agent) drain(replaced bool) {
 		a.endSend()
 		a.mu.Lock()
 		for _, w := range a.work {
-			w.cancel(errDrain)
+			w.cancel(cause)
 		}
 		a.mu.Unlock()
 		select {
