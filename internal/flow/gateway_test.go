@@ -74,6 +74,7 @@ type socket struct {
 	agent access.Actor
 	ex    id.Executor
 	fail  bool // the push fails, as on a dead connection
+	large bool // the turn does not fit into a frame
 
 	mu       sync.Mutex
 	turns    chan flow.Delivery
@@ -101,6 +102,9 @@ func (s *socket) Deliver(d flow.Delivery) error {
 	defer s.mu.Unlock()
 	if s.fail {
 		return fmt.Errorf("connection is gone")
+	}
+	if s.large {
+		return fmt.Errorf("%w: test", flow.ErrUndeliverable)
 	}
 	s.turns <- d
 	return nil

@@ -461,3 +461,27 @@ func TestP5_OthersCannotTouchAClaim(t *testing.T) {
 		t.Errorf("empty registration: %v", err)
 	}
 }
+
+// A turn that no frame can carry is given up where people see it, and does not
+// stand in the way of the next.
+func TestP5_UndeliverableEndsVisibly(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, quick)
+	ada, bot, room, ex := b.couple(1, false)
+	s := b.socket(bot, ex)
+	s.large = true
+	m := b.Say(ada, room, "far too much").Message
+	if _, err := b.g.ReviveExecutor(t.Context(), bot, ex, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	b.g.AddSocket(bot, ex, s)
+	b.until(0, `SELECT count(*)::int FROM queued_messages`)
+	if got := b.state(bot, m); got != "failed" || !strings.Contains(b.meta(m, "not_answered"), "undeliverable") {
+		t.Fatalf("state %s, %s", got, b.meta(m, "not_answered"))
+	}
+	s.mu.Lock()
+	s.large = false
+	s.mu.Unlock()
+	b.Say(ada, room, "less")
+	s.next()
+}
