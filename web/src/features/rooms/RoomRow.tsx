@@ -39,7 +39,7 @@ export const RoomRow = memo(function RoomRow({ entry, title, selfId, open }: Pro
       <span className="min-w-0 flex-1">
         <span className="flex items-baseline gap-2">
           <span className={cx("min-w-0 flex-1 truncate", loud ? "font-semibold" : "font-medium")}>{title}</span>
-          {room.pinned && <Pin size={12} strokeWidth={1.75} aria-hidden="true" className="shrink-0 self-center text-text-3" />}
+          {room.pinned && <Pin size={12} strokeWidth={1.75} aria-label={t("rooms.pinned")} role="img" className="shrink-0 self-center text-text-3" />}
           <time dateTime={room.updatedAt} title={exactTime(room.updatedAt)} className="shrink-0 text-[12px] text-text-3 leading-4 tabular-nums">
             {shortTime(room.lastMessage?.insertedAt ?? room.updatedAt)}
           </time>

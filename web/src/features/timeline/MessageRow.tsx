@@ -1,4 +1,4 @@
-import { Ban, Clock, CornerUpLeft, Hourglass, TerminalSquare, TriangleAlert } from "lucide-react";
+import { Ban, Clock, CornerUpLeft, Hourglass, TerminalSquare, TriangleAlert, UserX } from "lucide-react";
 import { memo, type ReactNode } from "react";
 import { AgentBadge } from "#/components/AgentBadge";
 import { Markdown } from "#/components/markdown/Markdown";
@@ -79,7 +79,7 @@ export const MessageRow = memo(function MessageRow({ message, growing, first, pa
           <Body message={message} growing={growing} selfId={selfId} people={people} />
         </div>
         {(message.reactions?.length ?? 0) > 0 && <Reactions message={message} selfId={selfId} people={people} onReact={handlers.react} />}
-        <State message={message} people={people} handlers={handlers} />
+        <State message={message} own={own} people={people} handlers={handlers} />
       </div>
       {!local && !growing && <MessageActions message={message} own={own} handlers={handlers} />}
     </article>
@@ -91,7 +91,7 @@ export function senderName(message: TimelineMessage): string {
 }
 
 function mentions(message: TimelineMessage, selfId: string): boolean {
-  return message.metadata?.mentions?.some((m) => m.id === selfId) ?? false;
+  return message.metadata?.mentions?.some((m: { id?: string; participantId?: string }) => (m.participantId ?? m.id) === selfId) ?? false;
 }
 
 function Header({ message, growing }: { message: TimelineMessage; growing: boolean }) {
@@ -239,7 +239,17 @@ function Reactions({
 }
 
 /** One line below the text while there is something to say about its fate. */
-function State({ message, people, handlers }: { message: TimelineMessage; people: readonly Mentionable[]; handlers: MessageHandlers }) {
+function State({
+  message,
+  own,
+  people,
+  handlers,
+}: {
+  message: TimelineMessage;
+  own: boolean;
+  people: readonly Mentionable[];
+  handlers: MessageHandlers;
+}) {
   const t = useT();
   const { local } = message;
   if (local?.state === "failed") {
@@ -288,7 +298,21 @@ function State({ message, people, handlers }: { message: TimelineMessage; people
     const nameOf = (idOrName: string) => people.find((p) => p.id === idOrName)?.displayName ?? (/^[0-9a-f-]{36}$/.test(idOrName) ? "" : idOrName);
     return <Line icon={<Ban size={14} strokeWidth={1.75} />}>{notAnsweredText(missed, nameOf, (names) => nameList(names))}</Line>;
   }
+  const outside = own ? namesIn(message.metadata?.["unresolved_mentions"]) : [];
+  if (outside.length > 0) {
+    return (
+      <Line icon={<UserX size={14} strokeWidth={1.75} />}>
+        {t(outside.length === 1 ? "message.notAdded" : "message.notAddedMany", { names: nameList(outside) })}
+      </Line>
+    );
+  }
   return null;
+}
+
+/** The names of a list of mentions in metadata. */
+function namesIn(list: unknown): string[] {
+  if (!Array.isArray(list)) return [];
+  return list.map((m: { displayName?: unknown } | null) => m?.displayName).filter((n): n is string => typeof n === "string" && n !== "");
 }
 
 function Line({ icon, tone, children }: { icon: ReactNode; tone?: "wait"; children: ReactNode }) {

@@ -279,6 +279,12 @@ function onKeys(event: KeyboardEvent<HTMLElement>): void {
     next.scrollIntoView({ block: "nearest" });
     return;
   }
+  if (event.key === "Escape" && current) {
+    // One step back: to the text box.
+    event.preventDefault();
+    box.closest("main")?.querySelector<HTMLElement>("[data-composer] textarea")?.focus();
+    return;
+  }
   if (!current || target !== current) return;
   const actions: Record<string, string> = { r: "reply", c: "copy", Delete: "delete", Enter: "menu" };
   const action = actions[event.key];

@@ -2,7 +2,6 @@ export const composer = {
   "composer.label": "Message to {room}",
   "composer.placeholder": "Write to {room}",
   "composer.send": "Send",
-  "composer.hint": "Enter sends, Shift+Enter starts a new line",
   "composer.replyingTo": "Reply to {name}",
   "composer.cancelReply": "Cancel reply",
   "composer.mention": "Mention somebody",

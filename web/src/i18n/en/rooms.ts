@@ -42,7 +42,6 @@ export const rooms = {
   "rooms.online": "{count} online",
   "rooms.details": "Room details",
   "rooms.closeDetails": "Close details",
-  "rooms.membersTitle": "Members",
   "rooms.add": "Add",
   "rooms.addTitle": "Add people and agents",
   "rooms.addFailed": "{name} was not added",

@@ -48,7 +48,6 @@ export const shell = {
   "keys.sidebar": "Hide or show the side bar",
   "keys.help": "This map",
   "keys.back": "One step back",
-  "keys.latest": "Newest message",
   "keys.walk": "Through the messages",
   "keys.reply": "Reply to the message",
   "keys.copy": "Copy the message",
@@ -58,5 +57,4 @@ export const shell = {
   "keys.send": "Send",
   "keys.newline": "New line",
   "keys.mention": "Mention somebody",
-  "keys.or": "or",
 } as const;

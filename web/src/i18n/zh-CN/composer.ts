@@ -4,7 +4,6 @@ export const composer: Record<keyof typeof en, string> = {
   "composer.label": "发给 {room} 的消息",
   "composer.placeholder": "写给 {room}",
   "composer.send": "发送",
-  "composer.hint": "Enter 发送，Shift+Enter 换行",
   "composer.replyingTo": "回复 {name}",
   "composer.cancelReply": "取消回复",
   "composer.mention": "提到某人",

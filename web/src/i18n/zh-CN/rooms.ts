@@ -44,7 +44,6 @@ export const rooms: Record<keyof typeof en, string> = {
   "rooms.online": "{count} 位在线",
   "rooms.details": "聊天室详情",
   "rooms.closeDetails": "关闭详情",
-  "rooms.membersTitle": "成员",
   "rooms.add": "添加",
   "rooms.addTitle": "添加成员和智能体",
   "rooms.addFailed": "没能添加 {name}",

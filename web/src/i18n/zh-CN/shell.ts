@@ -50,7 +50,6 @@ export const shell: Record<keyof typeof en, string> = {
   "keys.sidebar": "隐藏或显示侧栏",
   "keys.help": "这张表",
   "keys.back": "后退一步",
-  "keys.latest": "最新消息",
   "keys.walk": "在消息之间移动",
   "keys.reply": "回复这条消息",
   "keys.copy": "复制这条消息",
@@ -60,5 +59,4 @@ export const shell: Record<keyof typeof en, string> = {
   "keys.send": "发送",
   "keys.newline": "换行",
   "keys.mention": "提到某人",
-  "keys.or": "或",
 };
