@@ -101,10 +101,6 @@ func (r *run) gone(ctx context.Context) error {
 }
 
 func (r *run) finish(ctx context.Context) error {
-	last := r.turn.Input[len(r.turn.Input)-1]
-	if r.delivered {
-		r.c.seen(last.ID)
-	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -147,7 +143,7 @@ func (r *run) line(raw []byte) (done bool, err error) {
 func (r *run) heard() {
 	if !r.delivered {
 		r.delivered = true
-		r.c.seen("")
+		r.c.seen(r.turn.Input[len(r.turn.Input)-1].ID)
 	}
 }
 
