@@ -19,6 +19,7 @@ import (
 	"github.com/agntchat/agntchat/internal/channel"
 	"github.com/agntchat/agntchat/internal/config"
 	"github.com/agntchat/agntchat/internal/flow"
+	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/jobs"
 	"github.com/agntchat/agntchat/internal/limit"
 	"github.com/agntchat/agntchat/internal/obs"
@@ -99,6 +100,9 @@ func (a *App) build(ctx context.Context, ring *secret.Ring) error {
 
 	hasher := account.NewHasher(cfg.PasswordMemoryKiB, cfg.PasswordPasses, 2)
 	a.Identity = flow.NewIdentity(a.db, ring, hasher, flow.SignupMode(cfg.Signup), disconnecter{a}, log)
+	a.Identity.Retire = func(ctx context.Context, tx *pg.Tx, agent id.Participant) error {
+		return inserter.InsertTx(ctx, tx, turn.RetireArgs{AgentID: agent}, nil)
+	}
 	a.Chat = &flow.Chat{
 		DB: a.db, Streams: a.streams, Posting: limit.New(cfg.PostPerSecond, cfg.PostBurst, 100_000), Log: log,
 		Deliver: func(ctx context.Context, tx *pg.Tx, args turn.DeliverArgs) error {
@@ -109,6 +113,7 @@ func (a *App) build(ctx context.Context, ring *secret.Ring) error {
 		MessageLease: cfg.MessageLease, MostTurn: cfg.MessageMaxLease, ExecutorTimeout: cfg.ExecutorTimeout, Sweep: cfg.SweepInterval,
 	})
 	a.Chat.Turns = a.Gateway
+	a.Gateway.Finished = obs.NewTurnMetrics(a.registry, a.Gateway.Reachable).Observe
 	a.Chat.Forget, a.Chat.Withdraw = a.Gateway.ForgetTx, a.Gateway.WithdrawTx
 
 	router := a.channels(rooms)
@@ -248,6 +253,7 @@ func (a *App) listen(ctx context.Context) (*servers, error) {
 	if m := a.opts.Config.MetricsAddr; m != "" && m != "off" {
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", obs.MetricsHandler(a.registry))
+		mux.Handle("GET /debug/pprof/", obs.Profiles())
 		if _, err := open(m, mux); err != nil {
 			return nil, err
 		}

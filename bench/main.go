@@ -1,0 +1,122 @@
+// Command bench measures the shipped binary over its public socket and REST, and
+// the claim statement, the jobs and Postgres below it. It asserts nothing about
+// time: it prints one table of medians of interleaved rounds, with ratios to
+// references of the same run and CPU per operation of the server alone.
+//
+//	make bench                              everything, under six minutes
+//	go run ./bench -quick -only fanout      a first look at one section
+//
+// Sections: fanout, idle, claim, river, post, token, start. It needs Linux, a built
+// bin/agntchat (make bin) and Debian's postgresql; pgbouncer for the pooled line.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/agntchat/agntchat/bench/load"
+)
+
+func main() {
+	if os.Getenv(roleLoad) != "" {
+		if err := load.Main(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "load generator:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func progress(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "%s  "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)}, args...)...)
+}
+
+func micros(d time.Duration, ops int64) float64 {
+	if ops == 0 {
+		return 0
+	}
+	return float64(d.Nanoseconds()) / 1000 / float64(ops)
+}
+
+func run(ctx context.Context, args []string) (err error) {
+	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
+	only := fs.String("only", "fanout,idle,claim,river,post,token,start", "sections, comma-separated")
+	rounds := fs.Int("rounds", 3, "interleaved rounds")
+	quick := fs.Bool("quick", false, "smaller and shorter: to see that it works, not for figures")
+	binary := fs.String("binary", "bin/agntchat", "the program to measure")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	h := &house{quick: *quick, rounds: *rounds, table: newTable()}
+	if h.binary, err = filepath.Abs(*binary); err != nil {
+		return err
+	}
+	if _, err := os.Stat(h.binary); err != nil {
+		return fmt.Errorf("build it first (make bin): %w", err)
+	}
+	sections := []struct {
+		name string
+		run  func(context.Context) error
+	}{{"fanout", h.fanOut}, {"idle", h.idle}, {"claim", h.claims}, {"river", h.river}, {"post", h.posts}, {"token", h.tokens}, {"start", h.starts}}
+	chosen := map[string]bool{}
+	for name := range strings.SplitSeq(*only, ",") {
+		chosen[name] = true
+	}
+	for _, s := range sections {
+		delete(chosen, s.name)
+	}
+	for name := range chosen {
+		return fmt.Errorf("no such section: %q", name)
+	}
+	if h.dir, err = os.MkdirTemp("", "agntchat-bench-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(h.dir)) }()
+	if err := os.Chmod(h.dir, 0o755); err != nil { // Postgres runs as somebody else when we are root
+		return err
+	}
+	begun := time.Now()
+	if err := h.open(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.postgres.Stop(context.WithoutCancel(ctx))) }()
+	where := machine(h.version)
+	if h.crowd, err = startCrowd(); err != nil {
+		return err
+	}
+	defer h.crowd.stop()
+	var failed error
+	for _, s := range sections {
+		if !strings.Contains(","+*only+",", ","+s.name+",") {
+			continue
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		progress("%s", s.name)
+		if err := s.run(ctx); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", s.name, err))
+		}
+	}
+	fmt.Printf("%s; medians of %d rounds", where, h.rounds)
+	if h.quick {
+		fmt.Print("; QUICK: not for comparison")
+	}
+	fmt.Printf("; took %s, load %s at the end\n\n", time.Since(begun).Round(time.Second), load1())
+	h.table.print(os.Stdout)
+	return failed
+}
