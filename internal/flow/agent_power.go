@@ -12,8 +12,10 @@ import (
 	"github.com/agntchat/agntchat/internal/executor"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/participant"
 	"github.com/agntchat/agntchat/internal/pg"
 	"github.com/agntchat/agntchat/internal/turn"
+	"github.com/agntchat/agntchat/internal/view"
 )
 
 func orNotFound(err error) error {
@@ -185,10 +187,32 @@ const clearMost = 1000
 // ClearMessages closes everything that waits for an agent or runs, visibly, as
 // expired. At most clearMost in one call.
 func (g *Gateway) ClearMessages(ctx context.Context, actor access.Actor, aid id.Participant) (Repair, error) {
-	var out Repair
 	if _, err := g.managed(ctx, actor, aid); err != nil {
-		return out, err
+		return Repair{}, err
 	}
+	return g.clear(ctx, aid, "cleared", "cleared_by_owner")
+}
+
+// Retire is the River job of an agent that was deleted or switched off: nobody
+// will answer what it still had, and people see that. Doing it twice changes
+// nothing; an agent that is active again keeps what it has.
+func (g *Gateway) Retire(ctx context.Context, aid id.Participant) error {
+	a, err := view.AgentIdentityByID(ctx, g.DB, aid)
+	if err != nil || a.Status == participant.Active {
+		return goneIsNil(err)
+	}
+	for {
+		out, err := g.clear(ctx, aid, "agent_off", "agent_off")
+		if err != nil || out.Closed == 0 {
+			return err
+		}
+	}
+}
+
+// clear closes at most clearMost rows of an agent with a code, and tells running
+// turns to stop.
+func (g *Gateway) clear(ctx context.Context, aid id.Participant, code, reason string) (Repair, error) {
+	var out Repair
 	rows, err := turn.OfAgent(ctx, g.DB, aid, clearMost)
 	if err != nil {
 		return out, err
@@ -196,41 +220,46 @@ func (g *Gateway) ClearMessages(ctx context.Context, actor access.Actor, aid id.
 	// What waits goes first: ending a turn would claim it.
 	slices.SortStableFunc(rows, func(a, b turn.Claim) int { return cmp.Compare(boolInt(a.Held()), boolInt(b.Held())) })
 	for _, c := range rows {
-		var closed []turn.Claim
-		err := g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
-			group, waiting, err := lockTurnTx(ctx, tx, aid, c.QueueID)
-			if err != nil {
-				return err
-			}
-			if waiting {
-				row, err := turn.LockTx(ctx, tx, c.QueueID)
-				if err != nil || row == nil {
-					return err
-				}
-				group = []turn.Claim{*row}
-			}
-			closed = group
-			if len(group) == 0 {
-				return nil
-			}
-			r := turn.Result{Outcome: turn.Expired, ErrorCode: "cleared"}
-			if head := group[len(group)-1]; head.AnsweredAt != nil {
-				if r, err = g.resultTx(ctx, tx, head); err != nil {
-					return err
-				}
-			}
-			return g.finishTx(ctx, tx, group, r)
-		})
+		closed, err := g.clearOne(ctx, aid, c, code)
 		if err != nil {
 			return out, err
 		}
 		out.Closed += len(closed)
 		if len(closed) > 0 && closed[0].Held() {
 			out.Released++
-			g.reg.command(closed[0].ExecutorID, stopGeneration(closed[0].ConversationID, "cleared_by_owner"))
+			g.reg.command(closed[0].ExecutorID, stopGeneration(closed[0].ConversationID, reason))
 		}
 	}
 	return out, nil
+}
+
+// clearOne closes the turn or the waiting row of c and returns its rows.
+func (g *Gateway) clearOne(ctx context.Context, aid id.Participant, c turn.Claim, code string) (closed []turn.Claim, err error) {
+	err = g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
+		group, waiting, err := lockTurnTx(ctx, tx, aid, c.QueueID)
+		if err != nil {
+			return err
+		}
+		if waiting {
+			row, err := turn.LockTx(ctx, tx, c.QueueID)
+			if err != nil || row == nil {
+				return err
+			}
+			group = []turn.Claim{*row}
+		}
+		closed = group
+		if len(group) == 0 {
+			return nil
+		}
+		r := turn.Result{Outcome: turn.Expired, ErrorCode: code}
+		if head := group[len(group)-1]; head.AnsweredAt != nil {
+			if r, err = g.resultTx(ctx, tx, head); err != nil {
+				return err
+			}
+		}
+		return g.finishTx(ctx, tx, group, r)
+	})
+	return closed, err
 }
 
 func boolInt(b bool) int {

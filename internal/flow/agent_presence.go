@@ -132,3 +132,16 @@ func (g *Gateway) live(ctx context.Context, agent id.Participant, topics []strin
 		g.complain(ctx, "broadcast failed", err, agent)
 	}
 }
+
+// Reachable counts the executors that are online, from memory.
+func (g *Gateway) Reachable() int {
+	g.reg.mu.Lock()
+	defer g.reg.mu.Unlock()
+	n := 0
+	for _, x := range g.reg.executors {
+		if !x.offline {
+			n++
+		}
+	}
+	return n
+}

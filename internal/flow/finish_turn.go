@@ -51,8 +51,22 @@ func (g *Gateway) finishTx(ctx context.Context, tx *pg.Tx, group []turn.Claim, r
 	if err := publishReceiptsTx(ctx, tx, group); err != nil {
 		return err
 	}
-	tx.AfterCommit(func() { g.over(group) })
+	tx.AfterCommit(func() {
+		g.observe(group[len(group)-1], r)
+		g.over(group)
+	})
 	return nil
+}
+
+func (g *Gateway) observe(head turn.Claim, r turn.Result) {
+	if g.Finished == nil {
+		return
+	}
+	var waited, ran time.Duration
+	if head.ClaimedAt != nil {
+		waited, ran = head.ClaimedAt.Sub(head.QueuedAt), time.Since(*head.ClaimedAt)
+	}
+	g.Finished(string(r.Outcome), waited, ran)
 }
 
 // over drops what memory holds of a turn that ended or went back, and looks for

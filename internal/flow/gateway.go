@@ -46,6 +46,8 @@ func (c GatewayConfig) withDefaults() GatewayConfig {
 
 // TurnRooms is what the gateway needs of Chat.
 type TurnRooms interface {
+	// Post stores a message in a transaction of its own, within the writer's rate.
+	Post(ctx context.Context, actor access.Actor, in Post) (Posted, error)
 	// PostTx stores a message; see Posted.
 	PostTx(ctx context.Context, tx *pg.Tx, actor access.Actor, in Post) (Posted, error)
 	// PatchMetadataTx merges top-level keys into a message's metadata, nil removes a
@@ -69,6 +71,8 @@ type Gateway struct {
 	Rooms TurnRooms
 	Bus   LiveBus
 	Log   *slog.Logger
+	// Finished hears of every turn that ended, after its commit. Nil hears nothing.
+	Finished func(outcome string, waited, ran time.Duration)
 
 	cfg    GatewayConfig
 	queue  *turn.Queue

@@ -59,6 +59,9 @@ type Identity struct {
 	Ring   *secret.Ring
 	Hasher *account.Hasher
 	Signup SignupMode
+	// Retire inserts the job that closes what an agent still had to answer when it is
+	// deleted or switched off. Nil does nothing.
+	Retire func(ctx context.Context, tx *pg.Tx, agent id.Participant) error
 	Log    *slog.Logger
 
 	disconnect Disconnecter
@@ -291,4 +294,12 @@ func (i *Identity) authenticateAgentToken(ctx context.Context, token string) (ac
 		return access.Actor{}, fault.ErrUnauthenticated
 	}
 	return agentActor(a), nil
+}
+
+// retireTx ends the work of an agent that goes.
+func (i *Identity) retireTx(ctx context.Context, tx *pg.Tx, aid id.Participant) error {
+	if err := agent.BumpKeyVersionTx(ctx, tx, aid); err != nil || i.Retire == nil {
+		return err
+	}
+	return i.Retire(ctx, tx, aid)
 }

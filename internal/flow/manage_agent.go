@@ -162,7 +162,7 @@ func (i *Identity) EditAgent(ctx context.Context, actor access.Actor, aid id.Par
 			}
 			if *p.Status == participant.Deactivated {
 				change = AgentDeactivated
-				if err := agent.BumpKeyVersionTx(ctx, tx, aid); err != nil {
+				if err := i.retireTx(ctx, tx, aid); err != nil {
 					return err
 				}
 			}
@@ -200,7 +200,7 @@ func (i *Identity) DeleteAgent(ctx context.Context, actor access.Actor, aid id.P
 		}
 		a.Status = participant.Deleted
 		tx.Publish(event.UserTopic(a.OwnerID.String()), AgentChanged{AgentDeleted, a})
-		return agent.BumpKeyVersionTx(ctx, tx, aid)
+		return i.retireTx(ctx, tx, aid)
 	})
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"github.com/agntchat/agntchat/internal/chat"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
-	"github.com/agntchat/agntchat/internal/pg"
 	"github.com/agntchat/agntchat/internal/view"
 	"github.com/agntchat/agntchat/internal/wire"
 )
@@ -45,16 +44,12 @@ func (g *Gateway) toolSendMessage(ctx context.Context, actor access.Actor, call 
 	if last, err := id.Parse[id.Message](call.LastSeenMessageID); err == nil {
 		post.LastSeenMessageID = &last
 	}
-	var out Posted
-	err = g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) (err error) {
-		out, err = g.Rooms.PostTx(ctx, tx, actor, post)
-		return err
-	})
-	switch {
+	out, err := g.Rooms.Post(ctx, actor, post)
+	switch _, stale := IsStale(err); {
+	case stale:
+		return ToolResult{Refused: fault.New(fault.Conflict, "stale", "Newer messages have arrived in this conversation: read them before you post.")}, nil
 	case err != nil:
 		return ToolResult{}, err
-	case out.Stale != nil:
-		return ToolResult{Refused: fault.New(fault.Conflict, "stale", "Newer messages have arrived in this conversation: read them before you post.")}, nil
 	case out.Suppressed:
 		return toolText(map[string]any{"suppressed": true})
 	}

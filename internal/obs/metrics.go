@@ -49,3 +49,26 @@ func (m *HTTPMetrics) Observe(r *http.Request, status int, took time.Duration) {
 	}
 	m.seconds.WithLabelValues(route, method, strconv.Itoa(status)).Observe(took.Seconds())
 }
+
+// TurnMetrics observes finished turns by outcome, a closed set.
+type TurnMetrics struct{ waited, ran *prometheus.HistogramVec }
+
+// NewTurnMetrics registers agntchat_turn_wait_seconds, agntchat_turn_run_seconds and
+// agntchat_gateway_executors_count, which online reads.
+func NewTurnMetrics(reg prometheus.Registerer, online func() int) *TurnMetrics {
+	buckets := []float64{.01, .05, .25, 1, 5, 15, 60, 300, 900, 3600}
+	m := &TurnMetrics{
+		waited: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "agntchat_turn_wait_seconds", Help: "Time from queueing a message to its claim.", Buckets: buckets}, []string{"outcome"}),
+		ran:    prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "agntchat_turn_run_seconds", Help: "Time from claim to end of a turn.", Buckets: buckets}, []string{"outcome"}),
+	}
+	reg.MustRegister(m.waited, m.ran, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "agntchat_gateway_executors_count", Help: "Executors that are reachable now.",
+	}, func() float64 { return float64(online()) }))
+	return m
+}
+
+// Observe notes one finished turn.
+func (m *TurnMetrics) Observe(outcome string, waited, ran time.Duration) {
+	m.waited.WithLabelValues(outcome).Observe(waited.Seconds())
+	m.ran.WithLabelValues(outcome).Observe(ran.Seconds())
+}

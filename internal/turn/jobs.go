@@ -13,3 +13,12 @@ type DeliverArgs struct {
 
 // Kind is River's name of the job.
 func (DeliverArgs) Kind() string { return "deliver_message" }
+
+// RetireArgs is the River job that closes what an agent still had to answer when
+// it was deleted or switched off.
+type RetireArgs struct {
+	AgentID id.Participant `json:"agent_id"`
+}
+
+// Kind is River's name of the job.
+func (RetireArgs) Kind() string { return "retire_agent" }

@@ -28,4 +28,5 @@ func (w *DeliverMessage) Work(ctx context.Context, job *river.Job[turn.DeliverAr
 // Add adds every worker to the bundle. It must be called before the client starts.
 func Add(workers *river.Workers, gateway *flow.Gateway, _ *slog.Logger) {
 	river.AddWorker(workers, &DeliverMessage{Gateway: gateway})
+	river.AddWorker(workers, &RetireAgent{Gateway: gateway})
 }
