@@ -48,7 +48,7 @@ func (h *house) claims(ctx context.Context) error {
 	if err := s.tables(ctx); err != nil {
 		return err
 	}
-	for round := range h.rounds {
+	for round := 0; h.again(round); round++ {
 		progress("claim: round %d", round+1)
 		if err := s.round(ctx, round); err != nil {
 			return err
@@ -163,7 +163,7 @@ func (s *claimStage) round(ctx context.Context, round int) error {
 		}
 		for _, c := range claimers {
 			both := []func() error{
-				func() error { return s.inGo(ctx, s.queue, cellName(1, c, agents), c, agents, 1, s.ops(c)) },
+				func() error { return s.inGo(ctx, s.queue, cellName(1, c, agents), c, s.agents[:agents], 1, s.ops(c)) },
 				func() error { return s.inPgbench(ctx, "pgbench: "+cellName(1, c, agents), c, agents, s.ops(c)) },
 			}
 			if err := errors.Join(both[round%2](), both[1-round%2]()); err != nil {
@@ -177,7 +177,7 @@ func (s *claimStage) round(ctx context.Context, round int) error {
 	if err := s.fill(ctx, "million", manyAgents, 3); err != nil {
 		return err
 	}
-	return s.inGo(ctx, newQueue("million"), besideMillion, 8, manyAgents, 1, s.ops(8))
+	return s.inGo(ctx, newQueue("million"), besideMillion, 8, s.agents, 1, s.ops(8))
 }
 
 const besideMillion = "single, claimers 8, agents 1000, beside a million claimed rows of others"
@@ -197,11 +197,12 @@ func (s *claimStage) batches(ctx context.Context) error {
 				return err
 			}
 			for n, c := range claimers {
+				from := 0
 				if agents > 1 { // each agent is asked once
-					s.agents = append(s.agents[ops:len(s.agents):len(s.agents)], s.agents[:ops]...)
+					from = n * ops
 				}
-				if err := s.inGo(ctx, s.queue, cellName(limit, c, agents), c, agents, limit, ops); err != nil {
-					return fmt.Errorf("cell %d: %w", n, err)
+				if err := s.inGo(ctx, s.queue, cellName(limit, c, agents), c, s.agents[from : from+min(agents, ops)], limit, ops); err != nil {
+					return err
 				}
 			}
 		}
@@ -217,7 +218,7 @@ const queryFinish = `DELETE FROM queue WHERE id = ANY(ARRAY(SELECT id FROM queue
 
 const finishEvery = 20
 
-func (s *claimStage) inGo(ctx context.Context, q *claim.Queue[item], what string, workers, agents, limit, ops int) error {
+func (s *claimStage) inGo(ctx context.Context, q *claim.Queue[item], what string, workers int, agents []id.Participant, limit, ops int) error {
 	var next, claimed atomic.Int64
 	var wg sync.WaitGroup
 	errs := make(chan error, workers)
@@ -228,16 +229,13 @@ func (s *claimStage) inGo(ctx context.Context, q *claim.Queue[item], what string
 		wg.Go(func() {
 			held := 0
 			for n := next.Add(1) - 1; n < int64(ops); n = next.Add(1) - 1 {
-				agent := s.agents[n%int64(agents)]
-				if agents == 1 {
-					agent = s.first()
-				}
+				agent := agents[n%int64(len(agents))]
 				got, err := q.Claim(ctx, s.db, agent, s.me, limit)
 				if err == nil && len(got) == 0 {
 					err = errors.New("nothing to claim")
 				}
 				claimed.Add(int64(len(got)))
-				if held += len(got); err == nil && agents == 1 && held >= finishEvery {
+				if held += len(got); err == nil && len(agents) == 1 && held >= finishEvery {
 					held = 0
 					_, err = s.db.Exec(ctx, finish, agent)
 				}
@@ -258,12 +256,6 @@ func (s *claimStage) inGo(ctx context.Context, q *claim.Queue[item], what string
 	s.table.at(claimSection, what).add(colRate, float64(claimed.Load())/took.Seconds()).
 		add(colCPU, micros(cpuOf(pidSelf)-own, claimed.Load())).add(colPG, micros(cpuOfFamily(family)-before, claimed.Load()))
 	return nil
-}
-
-// first is the one agent of the cells with one; the others' order may have turned.
-func (s *claimStage) first() id.Participant {
-	p, _ := id.Parse[id.Participant](firstAgent)
-	return p
 }
 
 // firstAgent is md5('agent0').

@@ -99,7 +99,7 @@ func (h *house) fanOut(ctx context.Context) error {
 	if err := f.sockets(); err != nil {
 		return fmt.Errorf("open sockets: %w", err)
 	}
-	for round := range h.rounds {
+	for round := 0; h.again(round); round++ {
 		progress("fan-out: round %d", round+1)
 		if err := f.round(); err != nil {
 			return err

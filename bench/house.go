@@ -34,6 +34,9 @@ type house struct {
 	rounds      int
 	table       *table
 	databases   int
+	begun       time.Time
+	budget      time.Duration
+	short       bool // a section has had fewer rounds
 }
 
 // bootTimeout bounds the start of anything.

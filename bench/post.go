@@ -54,7 +54,7 @@ func (h *house) posts(ctx context.Context) error {
 	if h.quick {
 		slow, fast = 3, 1
 	}
-	for round := range h.rounds {
+	for round := 0; h.again(round); round++ {
 		progress("post: round %d", round+1)
 		for _, c := range []struct{ rate, seconds float64 }{{1, slow}, {100, fast}} {
 			var a load.Answer
@@ -92,7 +92,7 @@ func (h *house) tokens(ctx context.Context) error {
 	if h.quick {
 		seconds = .5
 	}
-	for range h.rounds {
+	for round := 0; h.again(round); round++ {
 		for _, conns := range []int{1, 8} {
 			var a load.Answer
 			own, postgres, err := s.cpu(func() (err error) {

@@ -97,7 +97,7 @@ func (h *house) river(ctx context.Context) error {
 	if h.quick {
 		n = 20
 	}
-	for round := range h.rounds {
+	for round := 0; h.again(round); round++ {
 		progress("river: round %d", round+1)
 		for _, w := range ways {
 			if err := h.latency(ctx, w.what, w.goal, w.cfg, n); err != nil {
