@@ -65,7 +65,16 @@ type Server struct {
 
 // New starts a provider that ends with the test.
 func New(t testing.TB) *Server {
-	s := &Server{t: t, changed: make(chan struct{}), gone: make(chan struct{}, 64)}
+	s, stop := Open()
+	s.t = t
+	t.Cleanup(stop)
+	return s
+}
+
+// Open starts a provider outside a test; stop ends it. Its Wait methods are for
+// tests only.
+func Open() (s *Server, stop func()) {
+	s = &Server{changed: make(chan struct{}), gone: make(chan struct{}, 64)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/messages", s.serve(anthropicText, anthropic{}))
 	mux.HandleFunc("POST /v1/messages/count_tokens", func(w http.ResponseWriter, _ *http.Request) {
@@ -82,11 +91,10 @@ func New(t testing.TB) *Server {
 	})
 	h := httptest.NewServer(mux)
 	s.URL = h.URL
-	t.Cleanup(func() {
+	return s, func() {
 		h.CloseClientConnections()
 		h.Close()
-	})
-	return s
+	}
 }
 
 // On scripts the requests whose last question contains the text: one step per
