@@ -22,6 +22,7 @@ import (
 
 	"github.com/agntchat/agntchat/internal/app/apptest"
 	"github.com/agntchat/agntchat/internal/judgetest"
+	"github.com/agntchat/agntchat/internal/pg"
 )
 
 // killPoints are where a process dies: inside claim, push, reply and ack, and
@@ -153,11 +154,17 @@ func (k *killWorld) poll(ctx context.Context, done func() (bool, error)) error {
 	}
 }
 
-func (k *killWorld) count(sql string, args ...any) int {
-	var n int
-	if err := k.p.DB.QueryRow(k.t.Context(), sql, args...).Scan(&n); err != nil {
-		k.t.Fatalf("count: %v", err)
-	}
+// count asks again when Postgres dies under it.
+func (k *killWorld) count(sql string, args ...any) (n int) {
+	k.t.Helper()
+	k.must("count", func(ctx context.Context) error {
+		for {
+			err := k.p.DB.QueryRow(ctx, sql, args...).Scan(&n)
+			if err == nil || !pg.IsUnavailable(err) || ctx.Err() != nil {
+				return err
+			}
+		}
+	})
 	return n
 }
 

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -30,13 +31,13 @@ type Processes struct {
 	Trap   *Trap
 	Server *Child
 
-	t    testing.TB
-	dir  string
-	bin  string
-	env  []string
-	port string
-	pg   *pgembed.Server
+	t   testing.TB
+	dir string
+	bin string
+	env []string
+	pg  *pgembed.Server
 
+	killed    atomic.Int64 // the process that KillPostgres killed last
 	pgOptions pgembed.Options
 }
 
@@ -44,7 +45,7 @@ type Processes struct {
 // server's environment.
 func Process(t testing.TB, env ...string) *Processes {
 	t.Helper()
-	p := &Processes{t: t, bin: Programs(t), dir: dataDir(t), Trap: &Trap{}}
+	p := &Processes{t: t, bin: Programs(t), dir: DataDir(t), Trap: &Trap{}}
 	var err error
 	p.pgOptions = pgembed.Options{DataDir: p.dir, Logger: slog.New(NewLog(t, true))}
 	if p.pg, err = pgembed.Start(t.Context(), p.pgOptions); err != nil {
@@ -57,12 +58,12 @@ func Process(t testing.TB, env ...string) *Processes {
 	}
 	socket := pgembed.SocketPath(direct.Query().Get("host"))
 	relayed := newRelay(t, "unix", socket, pgTaps(p.Trap))
-	p.port = freePort(t)
-	public := newRelay(t, "tcp", "127.0.0.1:"+p.port, httpTaps(p.Trap))
-	p.URL, p.Direct = "http://"+public.addr(), "http://127.0.0.1:"+p.port
+	addr := FreeAddr(t)
+	public := newRelay(t, "tcp", addr, httpTaps(p.Trap))
+	p.URL, p.Direct = "http://"+public.addr(), "http://"+addr
 	p.env = append([]string{
 		"DATABASE_URL=postgres://" + direct.User.Username() + "@" + relayed.addr() + direct.Path + "?sslmode=disable", "DATABASE_DIRECT_URL=" + p.pg.URL(),
-		"AGNTCHAT_ADDR=127.0.0.1:" + p.port, "AGNTCHAT_METRICS_ADDR=off", "AGNTCHAT_PUBLIC_URL=" + p.URL, "AGNTCHAT_SECRET_KEY=" + secret.Generate(),
+		"AGNTCHAT_ADDR=" + addr, "AGNTCHAT_METRICS_ADDR=off", "AGNTCHAT_PUBLIC_URL=" + p.URL, "AGNTCHAT_SECRET_KEY=" + secret.Generate(),
 		"AGNTCHAT_PASSWORD_MEMORY_KIB=64", "AGNTCHAT_PASSWORD_PASSES=1",
 	}, env...)
 	migrate := Start(t, "agntchat migrate", p.dir, p.env, filepath.Join(p.bin, "agntchat"), "migrate", "up")
@@ -81,8 +82,8 @@ func Process(t testing.TB, env ...string) *Processes {
 	return p
 }
 
-// dataDir is a new folder, on the RAM disk when there is one.
-func dataDir(t testing.TB) string {
+// DataDir is a new folder, on the RAM disk when there is one.
+func DataDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "agntchat-app-")
 	if err != nil {
@@ -94,18 +95,15 @@ func dataDir(t testing.TB) string {
 	return dir
 }
 
-func freePort(t testing.TB) string {
+// FreeAddr is an address on loopback where nothing listens.
+func FreeAddr(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
+	return l.Addr().String()
 }
 
 // StartServer starts the server and waits until it is ready. While the database
@@ -129,6 +127,7 @@ func (p *Processes) StartServer(ctx context.Context) error {
 // is started again by itself.
 func (p *Processes) KillPostgres() {
 	if pid := p.pg.PID(); pid > 0 {
+		p.killed.Store(int64(pid))
 		_ = syscall.Kill(pid, syscall.SIGKILL) // dead already is as good
 	}
 }
@@ -145,6 +144,15 @@ func (p *Processes) WaitPostgres(ctx context.Context) error {
 			}
 			p.pg = again
 		default:
+		}
+		if pid := p.pg.PID(); pid == 0 || int64(pid) == p.killed.Load() {
+			wait := time.NewTimer(10 * time.Millisecond) // its death is not noticed yet; old backends may still answer
+			select {
+			case <-wait.C:
+				continue
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
 		var one int
 		err := p.DB.QueryRow(ctx, `SELECT 1`).Scan(&one)
