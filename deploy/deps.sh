@@ -25,7 +25,6 @@ has_postgres || missing+=(postgresql)
 if [ "$what" = test ]; then
 	command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ] || missing+=(pgbouncer)
 	[ -x /usr/bin/chromium ] || command -v google-chrome >/dev/null || [ -n "${CHROMIUM:-}" ] || missing+=(chromium)
-	compgen -G '/usr/share/fonts/opentype/noto/NotoSansCJK*' >/dev/null || missing+=(fonts-noto-cjk)
 fi
 [ ${#missing[@]} = 0 ] && exit 0
 
