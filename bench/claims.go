@@ -201,7 +201,7 @@ func (s *claimStage) batches(ctx context.Context) error {
 				if agents > 1 { // each agent is asked once
 					from = n * ops
 				}
-				if err := s.inGo(ctx, s.queue, cellName(limit, c, agents), c, s.agents[from : from+min(agents, ops)], limit, ops); err != nil {
+				if err := s.inGo(ctx, s.queue, cellName(limit, c, agents), c, s.agents[from:from+min(agents, ops)], limit, ops); err != nil {
 					return err
 				}
 			}

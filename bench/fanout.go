@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -81,10 +82,9 @@ type fan struct {
 	size     int    // bytes of a new_message frame
 }
 
-func (h *house) fanOut(ctx context.Context) error {
+func (h *house) fanOut(ctx context.Context) (err error) {
 	f := &fan{house: h}
 	var address string
-	var err error
 	if f.srv, address, err = h.serve(ctx); err != nil {
 		return err
 	}
@@ -98,6 +98,13 @@ func (h *house) fanOut(ctx context.Context) error {
 	}
 	if err := f.sockets(); err != nil {
 		return fmt.Errorf("open sockets: %w", err)
+	}
+	if err := f.rest(); err != nil {
+		return err
+	}
+	if h.profile != "" {
+		wait := f.srv.record(h.profile, 5)
+		defer func() { err = errors.Join(err, wait()) }()
 	}
 	for round := 0; h.again(round); round++ {
 		progress("fan-out: round %d", round+1)
@@ -157,6 +164,19 @@ func (f *fan) people(ctx context.Context, address string) (err error) {
 	if failed != nil {
 		return failed
 	}
+	specs := []load.Spec{{N: senders, Path: socketPath(f.ada), Topic: "conversation:" + f.crowded, Send: push(f.crowded)}}
+	for _, w := range all {
+		specs = append(specs, load.Spec{N: 1, Path: socketPath(w), Topic: "user:" + w.ID, Prefix: prefix("user:"+w.ID, "conversation_updated")})
+	}
+	if err := f.openSet("users", f.srv.addr, specs); err != nil {
+		return err
+	}
+	return seat(ctx, address, f.crowded, all)
+}
+
+// seat makes them members. They are online before that: a thousand people of one room
+// who come online at once are told to each other, and that is another measurement.
+func seat(ctx context.Context, address, room string, all []who) error {
 	conn, err := pgx.Connect(ctx, address)
 	if err != nil {
 		return err
@@ -166,14 +186,8 @@ func (f *fan) people(ctx context.Context, address string) (err error) {
 	for i, w := range all {
 		ids[i] = w.ID
 	}
-	if _, err = conn.Exec(ctx, `INSERT INTO conversation_members (conversation_id, participant_id) SELECT $1::uuid, unnest($2::uuid[])`, f.crowded, ids); err != nil {
-		return err
-	}
-	specs := []load.Spec{{N: senders, Path: socketPath(f.ada), Topic: "conversation:" + f.crowded, Send: push(f.crowded)}}
-	for _, w := range all {
-		specs = append(specs, load.Spec{N: 1, Path: socketPath(w), Topic: "user:" + w.ID, Prefix: prefix("user:"+w.ID, "conversation_updated")})
-	}
-	return f.openSet("users", f.srv.addr, specs)
+	_, err = conn.Exec(ctx, `INSERT INTO conversation_members (conversation_id, participant_id) SELECT $1::uuid, unnest($2::uuid[])`, room, ids)
+	return err
 }
 
 func prefix(topic, event string) string { return fmt.Sprintf(`[null,null,%q,%q,`, topic, event) }
@@ -250,6 +264,16 @@ func (f *fan) referenceSockets() error {
 	return nil
 }
 
+// rest is what the server uses while nothing happens.
+func (f *fan) rest() error {
+	const pause = 2 * time.Second
+	own, postgres, err := f.srv.cpu(func() error { time.Sleep(pause); return nil })
+	row := f.table.at(fanSection, "at rest with all sockets of this section, one second")
+	row.add(colCPU, micros(own, int64(pause/time.Second))).add(colPG, micros(postgres, int64(pause/time.Second)))
+	row.note = fmt.Sprintf("%.0f sockets", f.srv.gauge("agntchat_realtime_connections"))
+	return err
+}
+
 // The rows of this section.
 const (
 	oneAtATime  = "1,000 sockets in one room, 1 in flight"
@@ -292,9 +316,15 @@ func (f *fan) round() error {
 		{usersBurst, "users", window(16), false},
 		{fixedRate, "room", load.Run{Rate: 200, Count: 10_000, Seconds: 2 * seconds}, false},
 	} {
+		if !strings.Contains(s.what, f.match) {
+			continue
+		}
 		if err := f.step(s.what, s.set, s.run, s.ref); err != nil {
 			return fmt.Errorf("%s: %w", s.what, err)
 		}
+	}
+	if f.match != "" {
+		return nil
 	}
 	topic := "conversation:" + f.room
 	if err := f.openSet("stalled", f.srv.addr, []load.Spec{{N: stalled, Path: socketPath(f.bob), Topic: topic, Stall: true}}); err != nil {

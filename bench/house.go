@@ -36,7 +36,9 @@ type house struct {
 	databases   int
 	begun       time.Time
 	budget      time.Duration
-	short       bool // a section has had fewer rounds
+	short       bool   // a section has had fewer rounds
+	match       string // restricts the fan-out
+	profile     string // file for the server's CPU profile
 }
 
 // bootTimeout bounds the start of anything.
@@ -166,6 +168,26 @@ func (s *server) cpu(fn func() error) (own, postgres time.Duration, err error) {
 	own, postgres = cpuOf(s.pid()), cpuOfFamily(family)
 	err = fn()
 	return cpuOf(s.pid()) - own, cpuOfFamily(family) - postgres, err
+}
+
+// record writes a CPU profile of the next seconds to a file. The returned function
+// waits for it.
+func (s *server) record(file string, seconds int) (wait func() error) {
+	done := make(chan error, 1)
+	go func() {
+		resp, err := http.Get(fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", s.metrics, seconds)) //nolint:noctx // bounded by seconds
+		if err != nil {
+			done <- err
+			return
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		if err == nil {
+			err = os.WriteFile(file, b, 0o644)
+		}
+		done <- err
+	}()
+	return func() error { return <-done }
 }
 
 // gauge reads one figure of /metrics.

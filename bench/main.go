@@ -67,11 +67,13 @@ func run(ctx context.Context, args []string) (err error) {
 	rounds := fs.Int("rounds", 3, "interleaved rounds")
 	quick := fs.Bool("quick", false, "smaller and shorter, one round: to see that it works, not for figures")
 	budget := fs.Duration("budget", 330*time.Second, "after this long no section begins another round")
+	match := fs.String("match", "", "measure only the fan-out lines that contain this")
+	profile := fs.String("profile", "", "write a CPU profile of the server during the fan-out's rounds to this file")
 	binary := fs.String("binary", "bin/agntchat", "the program to measure")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
-	h := &house{quick: *quick, rounds: *rounds, table: newTable(), begun: time.Now(), budget: *budget}
+	h := &house{quick: *quick, rounds: *rounds, table: newTable(), begun: time.Now(), budget: *budget, match: *match, profile: *profile}
 	if h.quick {
 		h.rounds = 1
 	}

@@ -109,7 +109,7 @@ func (c *crowd) run(o Order) (Answer, error) {
 // fly sends and waits. A message is done when everybody has it.
 func (f *flight) fly(r Run, senders []*sock, waiting map[int]int32) (Answer, error) {
 	stop := f.begun.Add(time.Duration(r.Seconds * float64(time.Second)))
-	patience := time.NewTimer(time.Until(stop) + 20*time.Second)
+	patience := time.NewTimer(time.Until(stop) + 60*time.Second)
 	defer patience.Stop()
 	inFlight, sent, missing := 0, 0, ""
 	wait := func() error {
