@@ -130,8 +130,7 @@ func (a *App) build(ctx context.Context, ring *secret.Ring) error {
 	if err != nil {
 		return err
 	}
-	river.AddWorker(workers, &worker.DeliverMessage{Gateway: a.Gateway})
-	river.AddWorker(workers, &worker.PruneChanges{Chat: a.Chat})
+	worker.Add(workers, a.Gateway, a.Chat)
 	if a.river, err = newRiverUI(a.jobs.River(), obs.AtLeast(log, slog.LevelWarn)); err != nil {
 		return err
 	}

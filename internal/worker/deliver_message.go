@@ -4,7 +4,6 @@ package worker
 
 import (
 	"context"
-	"log/slog"
 
 	"github.com/riverqueue/river"
 
@@ -26,7 +25,9 @@ func (w *DeliverMessage) Work(ctx context.Context, job *river.Job[turn.DeliverAr
 }
 
 // Add adds every worker to the bundle. It must be called before the client starts.
-func Add(workers *river.Workers, gateway *flow.Gateway, _ *slog.Logger) {
+// A kind without a worker would be retried for days and then dropped.
+func Add(workers *river.Workers, gateway *flow.Gateway, chat *flow.Chat) {
 	river.AddWorker(workers, &DeliverMessage{Gateway: gateway})
 	river.AddWorker(workers, &RetireAgent{Gateway: gateway})
+	river.AddWorker(workers, &PruneChanges{Chat: chat})
 }
