@@ -70,7 +70,7 @@ export function TimelineView(props: TimelineProps) {
   );
   const estimate = useCallback((i: number) => guess(rows[i]), [rows]);
   const list = useAnchoredList({ keys, estimate, initial, onNearStart });
-  const { place, toKey, toEnd, pinned } = list;
+  const { place, toKey, toEnd, pinned, atEnd } = list;
 
   useEffect(
     () => () => {
@@ -90,7 +90,7 @@ export function TimelineView(props: TimelineProps) {
     if (written) toEnd();
   }, [written, toEnd]);
   useEffect(() => {
-    if (!pinned || !newest) return;
+    if (!(pinned || atEnd) || !newest) return;
     const seen = () => document.hasFocus() && document.visibilityState === "visible" && onSeenEnd();
     seen();
     window.addEventListener("focus", seen);
@@ -99,7 +99,7 @@ export function TimelineView(props: TimelineProps) {
       window.removeEventListener("focus", seen);
       document.removeEventListener("visibilitychange", seen);
     };
-  }, [pinned, newest, onSeenEnd]);
+  }, [pinned, atEnd, newest, onSeenEnd]);
 
   const rowsRef = useRef(rows);
   rowsRef.current = rows;

@@ -19,6 +19,8 @@ export interface AnchoredList {
   below: number;
   /** The reader follows the end. */
   pinned: boolean;
+  /** The end is in view, whether or not the reader follows it: a short room shows all there is from the start. */
+  atEnd: boolean;
   /** The end is far enough away to offer the way back. */
   away: boolean;
   onScroll: () => void;
@@ -29,6 +31,7 @@ export interface AnchoredList {
 }
 
 const NEAR_START_PX = 700;
+const END_PX = 24;
 
 /**
  * Draws only the rows around the reader, in normal flow between two spacers, and after every change puts the reader's row back where it was. The
@@ -46,6 +49,7 @@ export function useAnchoredList({ keys, estimate, initial, onNearStart }: Option
   const oldKeys = useRef<readonly string[]>(keys);
   const view = useRef(800);
   const [pinned, setPinned] = useState(initial === "end");
+  const [atEnd, setAtEnd] = useState(initial === "end");
   const [away, setAway] = useState(false);
   const [, redraw] = useReducer((n: number) => n + 1, 0);
 
@@ -108,7 +112,9 @@ export function useAnchoredList({ keys, estimate, initial, onNearStart }: Option
       }
     }
     lastTop.current = box.scrollTop;
-    setAway(box.scrollHeight - box.scrollTop - box.clientHeight > AWAY_PX);
+    const distance = box.scrollHeight - box.scrollTop - box.clientHeight;
+    setAtEnd(distance < END_PX);
+    setAway(distance > AWAY_PX);
   }, [rowOf]);
 
   const measure = useCallback((): boolean => {
@@ -163,6 +169,7 @@ export function useAnchoredList({ keys, estimate, initial, onNearStart }: Option
     follow.current = nextPinned(was, lastTop.current, { top: box.scrollTop, distance });
     lastTop.current = box.scrollTop;
     if (was !== follow.current) setPinned(follow.current);
+    setAtEnd(distance < END_PX);
     setAway(distance > AWAY_PX);
     const area = box.getBoundingClientRect();
     const rows = inner.querySelectorAll<HTMLElement>("[data-key]");
@@ -210,6 +217,7 @@ export function useAnchoredList({ keys, estimate, initial, onNearStart }: Option
     above: sum(heights, 0, span.start),
     below: sum(heights, span.end, heights.length),
     pinned,
+    atEnd,
     away,
     onScroll,
     toEnd,
