@@ -71,15 +71,16 @@ test: deps build test/go test/web test/browser ## run every test
 .PHONY: test/go test/race test/web test/browser test-pooler test/fuzz
 test/go:
 	@go test $(PKG) -run '$(RUN)'
-test/race: ## Go tests with the race detector
-	@go test -race -timeout 15m $(PKG)
+test/race: ## Go tests with the race detector; packages with a provider's SDK without it
+	@go test -race -timeout 20m $$(go run ./tools/packages -race)
+	@go test -timeout 20m $$(go run ./tools/packages -plain)
 test/web: $(STAMPS)/web-deps ## unit tests of the web client
 	@npm --prefix web run --silent test
 test/browser: build ## the walk through a real browser
 	@npm --prefix web run --silent e2e
 test-pooler: ## the Go suite through pgbouncer in transaction mode, then in pgx exec mode
-	@AGNTCHAT_TEST_PG=pooler go test -count=1 -timeout 15m $$(go run ./tools/dbpackages)
-	@AGNTCHAT_TEST_PG=exec go test -count=1 -timeout 15m $$(go run ./tools/dbpackages)
+	@AGNTCHAT_TEST_PG=pooler go test -count=1 -timeout 15m $$(go run ./tools/packages -db)
+	@AGNTCHAT_TEST_PG=exec go test -count=1 -timeout 15m $$(go run ./tools/packages -db)
 test/fuzz: ## every fuzz target for 20 s
 	@tools/fuzz.sh 20s
 
