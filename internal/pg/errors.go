@@ -22,6 +22,8 @@ var errUnavailable = fault.New(fault.Unavailable, "database_unavailable", "The d
 
 var errCommitUnknown = fault.New(fault.Unavailable, "commit_unknown", "The database went away while saving. Look whether it was saved before you try again.").After(2 * time.Second)
 
+var errUnstorable = fault.New(fault.Invalid, "invalid", "This holds a character that cannot be stored, such as U+0000.")
+
 // ErrUnavailable matches, with errors.Is, every error of a database that cannot
 // be reached.
 var ErrUnavailable error = errUnavailable
@@ -39,6 +41,13 @@ func IsCheck(err error, constraint string) bool { return violates(err, "23514", 
 func violates(err error, code, constraint string) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.Code == code && (constraint == "" || e.ConstraintName == constraint)
+}
+
+// isUnstorable reports text that no column takes, such as one with U+0000. Only
+// input can hold it, so it is the caller's mistake wherever it comes from.
+func isUnstorable(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (e.Code == "22021" || e.Code == "22P05")
 }
 
 // IsNotFound reports that a query for one row found none.
@@ -93,13 +102,19 @@ func isCutOff(err error) bool {
 
 func unavailable(cause error) error { return errUnavailable.Because(cause) }
 
-// mapErr makes connection trouble a fault of kind Unavailable and leaves every
-// other error, including faults, as it is.
+// mapErr makes connection trouble a fault of kind Unavailable and text that cannot
+// be stored one of kind Invalid; it leaves every other error, including faults, as
+// it is.
 func mapErr(err error) error {
-	if err == nil || errors.As(err, new(*fault.Error)) || !IsUnavailable(err) {
+	switch {
+	case err == nil || errors.As(err, new(*fault.Error)):
 		return err
+	case isUnstorable(err):
+		return errUnstorable.Because(err)
+	case IsUnavailable(err):
+		return unavailable(err)
 	}
-	return unavailable(err)
+	return err
 }
 
 // redact keeps the reason of a URL that does not parse and drops the URL itself,

@@ -332,6 +332,21 @@ func TestErrorsKeepTheirKind(t *testing.T) {
 	if !pg.IsNotFound(err) {
 		t.Errorf("not found: %v", err)
 	}
+	for _, unstorable := range []string{`INSERT INTO counters (lane) VALUES ($1::text)`, `SELECT ('"' || replace($1::text, 'x', '\u0000') || '"')::jsonb`} {
+		text := "x"
+		if unstorable[0] == 'I' {
+			text = "a\x00b"
+		}
+		direct := func() error { _, err := db.Exec(t.Context(), unstorable, text); return err }
+		inTx := func() error {
+			return db.InTx(t.Context(), func(ctx context.Context, tx *pg.Tx) error { _, err := tx.Exec(ctx, unstorable, text); return err })
+		}
+		for _, do := range []func() error{direct, inTx} {
+			if err := do(); fault.KindOf(err) != fault.Invalid {
+				t.Errorf("a character that cannot be stored: %v", err)
+			}
+		}
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := db.Exec(ctx, `SELECT 1`); !errors.Is(err, context.Canceled) || pg.IsUnavailable(err) {
