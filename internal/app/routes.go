@@ -64,7 +64,7 @@ func (a *App) api(r chi.Router) {
 			httpapi.Change{Chat: a.Chat, Online: a.online, Log: log}, httpapi.Stream{Chat: a.Chat, Log: log},
 			httpapi.Gateway{Gateway: a.Gateway, Log: log}, httpapi.AgentTelemetry{Gateway: a.Gateway, Log: log}, httpapi.Tool{Gateway: a.Gateway, Log: log},
 			httpapi.Health{Gateway: a.Gateway, Log: log}, httpapi.Turn{Gateway: a.Gateway, Log: log}, httpapi.Stop{Gateway: a.Gateway, Log: log},
-			agents,
+			agents, httpapi.People{Identity: a.Identity, Online: a.online, Log: log},
 		} {
 			m.Mount(r)
 		}

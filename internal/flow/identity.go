@@ -66,6 +66,7 @@ type Identity struct {
 
 	disconnect Disconnecter
 	failures   *limit.Buckets // failed logins and exchanges only (decision 4)
+	searches   *limit.Buckets // people searches, per person
 
 	mu       sync.RWMutex
 	sessions map[[32]byte]*cachedSession
@@ -85,7 +86,7 @@ type cachedSession struct {
 func NewIdentity(db *pg.DB, ring *secret.Ring, hasher *account.Hasher, signup SignupMode, d Disconnecter, log *slog.Logger) *Identity {
 	return &Identity{
 		DB: db, Ring: ring, Hasher: hasher, Signup: signup, Log: log, disconnect: d,
-		failures: limit.New(1.0/6, 20, 100_000),
+		failures: limit.New(1.0/6, 20, 100_000), searches: limit.New(1, 30, 100_000),
 		sessions: make(map[[32]byte]*cachedSession), agents: make(map[id.Participant]*view.AgentIdentity), prefixes: make(map[string]id.Participant),
 	}
 }

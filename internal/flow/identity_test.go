@@ -362,3 +362,26 @@ func TestProfileAndDeletion(t *testing.T) {
 		t.Fatalf("the address is free again: %v", err)
 	}
 }
+
+func TestPeopleAreFoundByWholeAddressOnly(t *testing.T) {
+	t.Parallel()
+	i, _ := newIdentity(t)
+	ctx := t.Context()
+	person, _, _ := agentOf(t, i)
+	in := ada()
+	in.Email, in.FirstName = "grace@example.com", "Grace"
+	if _, err := i.SignUp(ctx, in); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := i.FindPeople(ctx, person, " GRACE@example.com "); err != nil || len(found) != 1 || found[0].DisplayName != "Grace Lovelace" {
+		t.Fatalf("%v %v", found, err)
+	}
+	for _, term := range []string{"Grace", "grace@", "example.com", "%", "_%"} {
+		if found, err := i.FindPeople(ctx, person, term); err == nil && len(found) != 0 {
+			t.Fatalf("%q found a stranger: %v", term, found)
+		}
+	}
+	if _, err := i.FindPeople(ctx, person, "g"); fault.KindOf(err) != fault.Invalid {
+		t.Fatal(err)
+	}
+}

@@ -7,6 +7,7 @@ type Participant struct {
 	DisplayName  string   `json:"displayName"`
 	AvatarURL    *string  `json:"avatarUrl"`
 	Description  string   `json:"description,omitempty"`
+	MaskedEmail  string   `json:"maskedEmail,omitempty"` // only in search results
 	Status       string   `json:"status"`
 	Online       bool     `json:"online"`
 	Capabilities []string `json:"capabilities,omitempty"`
@@ -21,4 +22,9 @@ type Sender struct {
 	Type        string  `json:"type"`
 	DisplayName string  `json:"displayName"`
 	AvatarURL   *string `json:"avatarUrl"`
+}
+
+// People answers GET /api/people/search.
+type People struct {
+	People []Participant `json:"people"`
 }

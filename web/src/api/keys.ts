@@ -8,6 +8,7 @@ export const keys = {
   settings: ["me", "settings"] as const,
   llmKeys: ["me", "llm-keys"] as const,
   signupPolicy: ["auth", "signup-policy"] as const,
+  people: (term: string) => ["people", term] as const,
   fieldLimits: ["field-limits"] as const,
   models: ["models"] as const,
   localSetup: ["setup", "local"] as const,

@@ -27,6 +27,8 @@ export interface Participant {
   displayName: string;
   avatarUrl?: string | null;
   description?: string | null;
+  /** Only in search results. */
+  maskedEmail?: string;
   metadata?: JsonMap;
   online?: boolean;
   externalTool?: string | null;

@@ -10,7 +10,7 @@ type Unknown<Reader, Server, Allowed extends string = never> = Exclude<keyof Rea
 type Hold<T extends never> = T;
 
 export type WireCheck = [
-  Hold<Unknown<read.Self, wire.Self, "externalTool">>,
+  Hold<Unknown<read.Self, wire.Self, "externalTool" | "maskedEmail">>,
   Hold<Unknown<read.Participant, wire.Participant, "metadata">>,
   Hold<Unknown<read.Member, wire.ConversationMember>>,
   Hold<Unknown<read.Conversation, wire.Conversation>>,

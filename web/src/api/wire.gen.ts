@@ -1155,6 +1155,8 @@ export interface Participant {
   displayName: string;
   avatarUrl: string | null;
   description?: string;
+  /** only in search results */
+  maskedEmail?: string;
   status: string;
   online: boolean;
   capabilities?: string[];
@@ -1169,6 +1171,11 @@ export interface Sender {
   type: string;
   displayName: string;
   avatarUrl: string | null;
+}
+
+/** People answers GET /api/people/search. */
+export interface People {
+  people: Participant[];
 }
 
 // --- static.go

@@ -4,7 +4,9 @@ import type { Participant } from "#/api/types";
 import { AgentBadge } from "#/components/AgentBadge";
 import { Avatar } from "#/components/ui/avatar";
 import { useT } from "#/i18n";
+import { errorLine } from "#/lib/errorLine";
 import { nameRank } from "#/lib/mention";
+import { isAddress, usePeopleSearch } from "./data";
 
 type Props = {
   people: readonly Participant[];
@@ -13,14 +15,21 @@ type Props = {
   label: string;
 };
 
-/** Chooses people and agents from one list: type to find, Enter to take, Backspace to give back. */
+/** Chooses people and agents: type a name, or the e-mail address of somebody new; Enter takes, Backspace gives back. */
 export function PeoplePicker({ people, picked, onChange, label }: Props) {
   const t = useT();
   const id = useId();
   const [query, setQuery] = useState("");
   const [active, setActive] = useState(0);
   const chosen = new Set(picked.map((p) => p.id));
-  const found = people.filter((p) => nameRank(p.displayName, query.trim()) >= 0);
+  const term = query.trim();
+  const search = usePeopleSearch(term);
+  const known = new Set(people.map((p) => p.id));
+  const strangers = isAddress(term) ? (search.data ?? []) : [];
+  const found = [
+    ...strangers.map((s) => people.find((p) => p.id === s.id) ?? s),
+    ...people.filter((p) => nameRank(p.displayName, term) >= 0 && !strangers.some((s) => s.id === p.id)),
+  ];
   const at = Math.min(active, Math.max(0, found.length - 1));
   const toggle = (p: Participant) => {
     onChange(chosen.has(p.id) ? picked.filter((x) => x.id !== p.id) : [...picked, p]);
@@ -74,7 +83,11 @@ export function PeoplePicker({ people, picked, onChange, label }: Props) {
         />
       </div>
       <div id={`${id}-list`} role="listbox" aria-multiselectable="true" aria-label={label} className="mt-1 max-h-64 overflow-y-auto">
-        {found.length === 0 && <p className="px-2 py-3 text-side text-text-3">{t(people.length ? "rooms.nobodyMatches" : "rooms.nobodyElse")}</p>}
+        {found.length === 0 && (
+          <p className="px-2 py-3 text-side text-text-3" role="status">
+            {search.isError ? errorLine(search.error) : t(emptyWords(term, people.length, search.isFetching))}
+          </p>
+        )}
         {found.map((p, i) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the text box, which keeps the focus.
           <div
@@ -91,6 +104,7 @@ export function PeoplePicker({ people, picked, onChange, label }: Props) {
             <Avatar id={p.id} name={p.displayName} kind={p.type === "agent" ? "agent" : "human"} src={p.avatarUrl} size={28} />
             <span className="min-w-0 truncate">{p.displayName}</span>
             {p.type === "agent" && <AgentBadge />}
+            {!known.has(p.id) && p.maskedEmail && <span className="truncate text-meta text-text-3">{p.maskedEmail}</span>}
             <span className="flex-1" />
             {chosen.has(p.id) && <Check size={16} strokeWidth={1.75} className="shrink-0 text-accent-text" />}
           </div>
@@ -98,4 +112,10 @@ export function PeoplePicker({ people, picked, onChange, label }: Props) {
       </div>
     </div>
   );
+}
+
+function emptyWords(term: string, known: number, searching: boolean) {
+  if (isAddress(term)) return searching ? "rooms.searching" : "rooms.noAccount";
+  if (term.includes("@")) return "rooms.wholeAddress";
+  return known ? "rooms.nobodyMatches" : "rooms.nobodyElse";
 }

@@ -3,6 +3,7 @@ import { useMemo } from "react";
 import { listAgents } from "#/api/agents";
 import { addMember, createConversation, deleteConversation, getConversation, removeMember, updateConversation } from "#/api/conversations";
 import { keys } from "#/api/keys";
+import { searchPeople } from "#/api/people";
 import type { Agent, Conversation, ConversationType, Id, Participant } from "#/api/types";
 import { useHub } from "#/realtime/context";
 import { useConversations } from "#/realtime/hooks";
@@ -47,6 +48,21 @@ export function useKnownPeople(selfId: Id): Participant[] {
     }
     return [...byId.values()].sort((a, b) => a.displayName.localeCompare(b.displayName));
   }, [rooms, agents, selfId]);
+}
+
+/** Whether a term is a whole e-mail address: only then strangers can be found. */
+export function isAddress(term: string): boolean {
+  return /^[^\s@]+@[^\s@]+\.[^\s@]{2,}$/.test(term);
+}
+
+/** Somebody who is not known yet, by the whole e-mail address. */
+export function usePeopleSearch(term: string) {
+  return useQuery({
+    queryKey: keys.people(term),
+    queryFn: ({ signal }) => searchPeople(term, signal),
+    enabled: isAddress(term),
+    staleTime: 60_000,
+  });
 }
 
 /** Puts a room that an answer brought into the list at once; its event says the same a moment later. */
