@@ -88,7 +88,7 @@ func (h *house) fanOut(ctx context.Context) (err error) {
 	if f.srv, address, err = h.serve(ctx); err != nil {
 		return err
 	}
-	defer f.srv.stop() //nolint:errcheck // it has done its work
+	defer f.srv.stop()
 	if f.ref, err = h.startReference(ctx); err != nil {
 		return err
 	}
@@ -169,6 +169,9 @@ func (f *fan) people(ctx context.Context, address string) (err error) {
 		specs = append(specs, load.Spec{N: 1, Path: socketPath(w), Topic: "user:" + w.ID, Prefix: prefix("user:"+w.ID, "conversation_updated")})
 	}
 	if err := f.openSet("users", f.srv.addr, specs); err != nil {
+		return err
+	}
+	if err := f.srv.quiet(20 * time.Second); err != nil { // they are being told to nobody
 		return err
 	}
 	return seat(ctx, address, f.crowded, all)
@@ -323,7 +326,7 @@ func (f *fan) round() error {
 			return fmt.Errorf("%s: %w", s.what, err)
 		}
 	}
-	if f.match != "" {
+	if !strings.Contains(fixedStall, f.match) {
 		return nil
 	}
 	topic := "conversation:" + f.room

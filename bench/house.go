@@ -132,7 +132,7 @@ func (h *house) serve(ctx context.Context) (*server, string, error) {
 	}
 	go func() { s.ended <- s.cmd.Wait() }()
 	for deadline := time.Now().Add(bootTimeout); ; {
-		resp, err := http.Get("http://" + s.addr + "/readyz") //nolint:noctx // bounded by the deadline
+		resp, err := http.Get("http://" + s.addr + "/readyz")
 		if err == nil {
 			_ = resp.Body.Close()
 			if resp.StatusCode == http.StatusOK {
@@ -170,12 +170,24 @@ func (s *server) cpu(fn func() error) (own, postgres time.Duration, err error) {
 	return cpuOf(s.pid()) - own, cpuOfFamily(family) - postgres, err
 }
 
+// quiet waits until the server has nothing left to do.
+func (s *server) quiet(most time.Duration) error {
+	const look = 500 * time.Millisecond
+	for deadline := time.Now().Add(most); time.Now().Before(deadline); {
+		own, _, err := s.cpu(func() error { time.Sleep(look); return nil })
+		if err != nil || own <= look/20 {
+			return err
+		}
+	}
+	return nil
+}
+
 // record writes a CPU profile of the next seconds to a file. The returned function
 // waits for it.
 func (s *server) record(file string, seconds int) (wait func() error) {
 	done := make(chan error, 1)
 	go func() {
-		resp, err := http.Get(fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", s.metrics, seconds)) //nolint:noctx // bounded by seconds
+		resp, err := http.Get(fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", s.metrics, seconds))
 		if err != nil {
 			done <- err
 			return
@@ -192,7 +204,7 @@ func (s *server) record(file string, seconds int) (wait func() error) {
 
 // gauge reads one figure of /metrics.
 func (s *server) gauge(name string) float64 {
-	resp, err := http.Get("http://" + s.metrics + "/metrics") //nolint:noctx // local
+	resp, err := http.Get("http://" + s.metrics + "/metrics")
 	if err != nil {
 		return 0
 	}
@@ -213,7 +225,7 @@ func (s *server) call(method, path, token string, in, out any) error {
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequest(method, "http://"+s.addr+path, bytes.NewReader(body)) //nolint:noctx // local
+	req, err := http.NewRequest(method, "http://"+s.addr+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func (h *house) idle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer s.stop() //nolint:errcheck // it has done its work
+	defer s.stop()
 	ada, err := s.signUp("Ada")
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (h *house) idle(ctx context.Context) error {
 
 // collect makes the server collect its garbage: taking a heap profile does that.
 func (s *server) collect() error {
-	resp, err := http.Get("http://" + s.metrics + "/debug/pprof/heap?gc=1") //nolint:noctx // local
+	resp, err := http.Get("http://" + s.metrics + "/debug/pprof/heap?gc=1")
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func (h *house) posts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer s.stop() //nolint:errcheck // it has done its work
+	defer s.stop()
 	ada, err := s.signUp("Ada")
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (h *house) tokens(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer s.stop() //nolint:errcheck // it has done its work
+	defer s.stop()
 	ada, err := s.signUp("Ada")
 	if err != nil {
 		return err

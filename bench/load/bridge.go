@@ -127,7 +127,7 @@ func (b *bridge) ack(queueID string) {
 }
 
 func send(c *http.Client, addr string, b Body) error {
-	req, err := http.NewRequest(http.MethodPost, "http://"+addr+b.Path, strings.NewReader(b.JSON)) //nolint:noctx // the client has a timeout
+	req, err := http.NewRequest(http.MethodPost, "http://"+addr+b.Path, strings.NewReader(b.JSON))
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func exchangeOn(addr string, request []byte, stop time.Time, lat *histogram) (n 
 		return 0, err
 	}
 	s := &sock{fd: fd}
-	defer syscall.Close(fd) //nolint:errcheck // nothing to lose
+	defer syscall.Close(fd)
 	for time.Now().Before(stop) {
 		at := time.Now()
 		if err := s.write(request); err != nil {

@@ -45,7 +45,7 @@ func (r *rooms) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	if err != nil {
 		return
 	}
-	defer ws.CloseNow() //nolint:errcheck // it is over
+	defer ws.CloseNow()
 	rm := r.of(q.URL.Path, q.URL.Query().Get("room"))
 	queue := make(chan []byte, 256)
 	rm.mu.Lock()
