@@ -1,5 +1,5 @@
 /** Who is here, which agents run and what each does, from the user topic (contract desktop.md 3.5). Pure. */
-import type { AgentActivity, AgentPresence, Id } from "#/api/types";
+import type { AgentActivity, AgentPresence, Conversation, Id, Member } from "#/api/types";
 
 export interface Activity {
   activity: AgentActivity;
@@ -50,9 +50,23 @@ export function foldPresence(state: PresenceState, event: string, payload: Paylo
       else people.delete(id);
       return { ...state, people };
     }
+    case "new_conversation":
+      return acquaint(state, (payload["conversation"] as Conversation | undefined)?.members);
+    case "member_added":
+      return acquaint(state, payload["member"] ? [payload["member"] as Member] : []);
     default:
       return state;
   }
+}
+
+/**
+ * Takes in who is here of people met through a new room: the snapshot left them out when there was no room in common, and no event tells what has
+ * not changed. Only adds, as whoever leaves is told.
+ */
+function acquaint(state: PresenceState, members: readonly Member[] | undefined): PresenceState {
+  const met = (members ?? []).filter((m) => m.participant?.type === "human" && m.participant.online && !state.people.has(m.participantId));
+  if (!state.known || met.length === 0) return state;
+  return { ...state, people: new Set([...state.people, ...met.map((m) => m.participantId)]) };
 }
 
 /** Replaces everything: the only source that clears stale ids. Activities that go on keep their beginning. */

@@ -109,6 +109,24 @@ describe("presence", () => {
   });
 });
 
+describe("presence of people met later", () => {
+  const member = (id: string, online: boolean, type = "human") => ({ participantId: id, participant: { id, type, online } });
+  it("is taken from the room that brings them", () => {
+    const first = foldPresence(nobody, "presence_snapshot", { onlineParticipantIds: ["p1"] }, 1);
+    let s = foldPresence(
+      first,
+      "new_conversation",
+      { conversation: { id: "r", members: [member("p1", false), member("p2", true), member("p3", false)] } },
+      2,
+    );
+    expect([markOf(s, "p1"), markOf(s, "p2"), markOf(s, "p3")]).toEqual(["here", "here", "away"]);
+    s = foldPresence(s, "member_added", { conversationId: "r", member: member("p3", true) }, 3);
+    expect(markOf(s, "p3")).toBe("here");
+    expect(foldPresence(first, "new_conversation", { conversation: { id: "r" } }, 2)).toBe(first);
+    expect(foldPresence(first, "new_conversation", { conversation: { id: "r", members: [member("a", true, "agent")] } }, 2)).toBe(first);
+  });
+});
+
 describe("typing", () => {
   it("lapses by itself, sooner for people, and reads both forms", () => {
     const human = readTyping({ participant_id: "p", display_name: "Pia", participant_type: "human" }, "r");
