@@ -34,7 +34,7 @@ bin:
 .PHONY: web
 web: $(STAMPS)/web-build
 
-WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*' 2>/dev/null)
+WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*' -not -path 'web/e2e/*' 2>/dev/null)
 $(STAMPS)/web-build: $(STAMPS)/web-deps $(WEB_SOURCES)
 	@echo "web: building the client"
 	@npm --prefix web run --silent build
@@ -76,8 +76,9 @@ test/race: ## Go tests with the race detector; packages with a provider's SDK wi
 	@go test -timeout 20m $$(go run ./tools/packages -plain)
 test/web: $(STAMPS)/web-deps ## unit tests of the web client
 	@npm --prefix web run --silent test
-test/browser: build ## the walk through a real browser
+test/browser: build $(STAMPS)/cli-deps ## the walks through a real browser: mocked server, then the real one with real agent CLIs
 	@npm --prefix web run --silent e2e
+	@npm --prefix web run --silent e2e:live
 test-pooler: ## the Go suite through pgbouncer in transaction mode, then in pgx exec mode
 	@AGNTCHAT_TEST_PG=pooler go test -count=1 -timeout 15m $$(go run ./tools/packages -db)
 	@AGNTCHAT_TEST_PG=exec go test -count=1 -timeout 15m $$(go run ./tools/packages -db | grep -v internal/app)
