@@ -63,9 +63,9 @@ func (w *logWriter) line(s string) {
 	if strings.Contains(s, "database system is ready") {
 		w.ready = true
 	}
-	if fatal && !w.ready {
+	if fatal && !w.ready && !strings.Contains(s, "the database system is ") { // that is said to those who connect too early
 		level = slog.LevelWarn
-		if !w.told && !isCurable(w.lines) && !strings.Contains(s, "the database system is ") { // that is said to those who connect too early
+		if !w.told && !isCurable(w.lines) {
 			w.told = true
 			close(w.hopeless)
 		}
