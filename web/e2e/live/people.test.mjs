@@ -52,12 +52,14 @@ walk("a group: a mention wakes the agent; typing, unread marks and a deletion re
   await hers.page.keyboard.type("table");
   await hers.page.keyboard.press("Enter");
   for (const one of [hers, his]) await one.said("A table, from the script").getByRole("table").waitFor();
+  await hers.settled();
   const answers = (await server.messages(mara, group.id)).filter((m) => m.senderId === scout.id);
   assert.equal(answers.length, 1, "only the mention was answered, once");
 
   // Somewhere else, his list counts, and marks that he was named.
-  await his.page.goto(`${server.url}/rooms/${side.id}`);
-  await his.log.waitFor();
+  await his.settled();
+  await his.page.getByRole("link", { name: /^Mara/ }).click();
+  await his.page.waitForURL(`**/rooms/${side.id}`);
   await hers.send("@Jon look here");
   const row = his.page.getByRole("link", { name: /Launch/ });
   await row.getByText("1 unread message").waitFor();

@@ -41,7 +41,7 @@ walk("offline: written messages wait, and are sent on return in order, once", as
 
 walk("kill -9 of the server with the page open: it heals, nothing is lost, nothing comes twice", async (device) => {
   const room = await server.room(mara, [scout.id]);
-  const { page, log, box, said, send } = await device(server, { person: mara, path: `/rooms/${room.id}` });
+  const { page, log, box, said, send, settled } = await device(server, { person: mara, path: `/rooms/${room.id}` });
   await box.waitFor();
   await send("slow one, please");
   await log.locator('article[aria-busy="true"]').waitFor();
@@ -58,6 +58,7 @@ walk("kill -9 of the server with the page open: it heals, nothing is lost, nothi
   await page.getByText("Will be sent when you are online").first().waitFor({ state: "detached" });
   await said("Then the script has won").waitFor();
   await said("You wrote:").last().waitFor();
+  await settled();
   await page.getByText("Waiting for Scout").first().waitFor({ state: "detached" });
   assert.deepEqual(await written(room), ["slow one, please", ...texts]);
   const answers = (await server.messages(mara, room.id)).filter((m) => m.senderId === scout.id).map((m) => m.content);

@@ -83,6 +83,10 @@ func Open() (s *Server, stop func()) {
 	})
 	mux.HandleFunc("POST /v1/responses", s.serve(responsesText, responses{}))
 	mux.HandleFunc("POST /v1/chat/completions", s.serve(chatText, chat{}))
+	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"fake-model","object":"model","created":1,"owned_by":"fake"}]}`)
+	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead || r.URL.Path == "/" {
 			return
