@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -89,9 +90,13 @@ func (d devRun) ask(token, id, text, want string) {
 	call(d.t, d.base, token, "POST", "/api/conversations/"+room+"/messages", map[string]any{"content": text}, 0, nil)
 	ch.Expect("message_streaming") // it is seen writing
 	for {
-		if m := string(ch.Expect("new_message")); !strings.Contains(m, `"senderId":"`+id+`"`) {
-			if !strings.Contains(m, want) {
-				d.t.Errorf("the demo answered %.300s", m)
+		var m struct{ SenderID, Content string }
+		if err := json.Unmarshal(ch.Expect("new_message"), &m); err != nil {
+			d.t.Fatal(err)
+		}
+		if m.SenderID != id {
+			if !strings.Contains(m.Content, want) {
+				d.t.Errorf("the demo answered %q", m.Content)
 			}
 			return
 		}
@@ -126,7 +131,7 @@ func TestP1_DevInAnEmptyFolder(t *testing.T) {
 
 	first := startDev(t, dir)
 	token, id := first.signIn()
-	first.ask(token, id, "help", "streaming")
+	first.ask(token, id, "help", "I am a script")
 	if err := first.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
@@ -147,6 +152,12 @@ func TestP1_DevInAnEmptyFolder(t *testing.T) {
 	third := startDev(t, dir)
 	third.ask(token, id, "hello again", "script")
 	third.link() // every start prints a fresh link
+	var agents struct{ Agents []struct{ ID string } }
+	call(t, third.base, token, "GET", "/api/agents", nil, 200, &agents)
+	call(t, third.base, token, "DELETE", "/api/agents/"+agents.Agents[0].ID, nil, 0, nil)
+	if _, err := third.WaitOutput(ctx, "local bridge was refused"); err != nil { // and is not started again for ever
+		t.Error(err)
+	}
 	if err := third.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,219 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/agntchat/agntchat/internal/app/apptest"
+)
+
+// actors are the columns of the access matrix: nobody; a person and an agent that
+// share nothing with the others; a member of the room; the room's administrator,
+// who owns the agent; the agent, a member too.
+var actors = []string{"nobody", "stranger", "foreign", "member", "owner", "agent"}
+
+// TestM2_AccessMatrix is decision 27: every route, walked off the router, by every
+// kind of actor, against what accessRows says. Who may not see a thing gets 404,
+// who sees it and may not do this 403. A new route needs a row.
+func TestM2_AccessMatrix(t *testing.T) {
+	t.Parallel()
+	s := apptest.New(t)
+	routes, err := s.App.Routes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]accessRow{}
+	for _, r := range accessRows {
+		if _, twice := rows[r.route]; twice {
+			t.Errorf("%s has two rows", r.route)
+		}
+		rows[r.route] = r
+	}
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, 4)
+	for _, route := range routes {
+		if strings.Contains(route, "/admin/river") || route == "GET /socket/websocket" {
+			continue // other rules: TestM2_JobsAreForAdministrators, internal/channel
+		}
+		row, ok := rows[route]
+		delete(rows, route)
+		if !ok {
+			t.Errorf("%s has no row in accessRows: say who may call it", route)
+			continue
+		}
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			if got := accessOf(t, s, row); got != row.want {
+				t.Errorf("%s\n got %s\nwant %s\n     (%s)", route, got, row.want, strings.Join(actors, " "))
+			}
+		})
+	}
+	wg.Wait()
+	for route := range rows {
+		t.Errorf("accessRows has %s, which is no route", route)
+	}
+}
+
+// accessOf calls a route as every actor. Each call that may change something has a
+// world of its own.
+func accessOf(t *testing.T, s *apptest.Server, row accessRow) string {
+	var out []string
+	var w accessWorld
+	for n, actor := range actors {
+		if n == 0 || !strings.HasPrefix(row.route, "GET ") {
+			var err error
+			if w, err = newAccessWorld(t.Context(), s); err != nil {
+				t.Errorf("%s: make a world: %v", row.route, err)
+				return ""
+			}
+		}
+		method, path, _ := strings.Cut(w.fill(row.route+row.query), " ")
+		status, body, err := request(t.Context(), s.URL, w.tokens[actor], method, path, w.fill(row.body))
+		switch {
+		case err != nil:
+			t.Errorf("%s as %s: %v", row.route, actor, err)
+		case status >= 500:
+			t.Errorf("%s as %s answered %d: %s", row.route, actor, status, body)
+		case status == 401, status == 403, status == 404:
+			out = append(out, fmt.Sprint(status))
+		case !strings.Contains(body, w.fill(row.shows)):
+			out = append(out, "hidden")
+		default:
+			out = append(out, "in")
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// accessWorld is one room, its people and agents, and a thing of each kind.
+type accessWorld struct {
+	tokens map[string]string
+	ids    *strings.Replacer
+}
+
+func (w accessWorld) fill(s string) string { return w.ids.Replace(s) }
+
+func newAccessWorld(ctx context.Context, s *apptest.Server) (w accessWorld, err error) {
+	w.tokens = map[string]string{"nobody": ""}
+	do := func(actor, method, path string, body map[string]any) (out map[string]any) {
+		if err != nil {
+			return nil
+		}
+		raw, _ := json.Marshal(body)
+		status, answer, e := request(ctx, s.URL, w.tokens[actor], method, path, string(raw))
+		if err = e; e == nil && status/100 != 2 {
+			err = fmt.Errorf("%s %s as %s: %d %s", method, path, actor, status, answer)
+		}
+		_ = json.Unmarshal([]byte(answer), &out)
+		return out
+	}
+	text := func(m map[string]any, key string) string { v, _ := m[key].(string); return v }
+	ids := map[string]string{}
+	for _, who := range []string{"stranger", "member", "owner"} {
+		in := do("nobody", "POST", "/api/auth/signup", map[string]any{
+			"email": who + "-" + uuid.NewString() + "@example.com", "password": "Qv7-harbour-Lamp", "firstName": who, "lastName": "X", "acceptedTerms": true, "birthDate": "1990-04-12",
+		})
+		w.tokens[who] = text(in, "token")
+		p, _ := in["participant"].(map[string]any)
+		ids[who] = text(p, "id")
+	}
+	for agent, owner := range map[string]string{"agent": "owner", "foreign": "stranger"} {
+		made := do(owner, "POST", "/api/agents", map[string]any{"displayName": agent, "runtime": "local"})
+		ids[agent] = text(made, "id")
+		w.tokens[agent] = text(do("nobody", "POST", "/api/auth/agent-token", map[string]any{"agent_id": ids[agent], "api_key": text(made, "apiKey")}), "token")
+	}
+	room := text(do("owner", "POST", "/api/conversations", map[string]any{"type": "group", "title": "Room", "memberIds": []string{ids["member"], ids["agent"]}}), "id")
+	message := text(do("owner", "POST", "/api/conversations/"+room+"/messages", map[string]any{"content": "hello"}), "id")
+	executor := text(do("agent", "POST", "/api/gateway/executors", map[string]any{"executor_key": "k", "max_concurrent": 1}), "id")
+	key := do("owner", "POST", "/api/me/llm-keys", map[string]any{"provider": "anthropic", "token": "sk-ant-" + uuid.NewString(), "label": "mine"})
+	sessions := do("owner", "GET", "/api/me/sessions", nil)
+	if err != nil {
+		return w, err
+	}
+	var item, organization string
+	if err := s.DB.QueryRow(ctx, `SELECT organization_id::text FROM conversations WHERE id = $1::uuid`, room).Scan(&organization); err != nil {
+		return w, fmt.Errorf("workspace: %w", err)
+	}
+	if err := s.DB.QueryRow(ctx, `SELECT id::text FROM queued_messages WHERE message_id = $1::uuid`, message).Scan(&item); err != nil {
+		return w, fmt.Errorf("queue row: %w", err)
+	}
+	made, _ := key["key"].(map[string]any)
+	keyID, sessionID := text(made, "id"), ""
+	if list, _ := sessions["sessions"].([]any); len(list) > 0 {
+		m, _ := list[0].(map[string]any)
+		sessionID = text(m, "id")
+	}
+	if keyID == "" || sessionID == "" || room == "" || executor == "" {
+		return w, fmt.Errorf("incomplete: key %v, sessions %v", key, sessions)
+	}
+	w.ids = strings.NewReplacer("{agent}", ids["agent"], "{conversation}", room, "{message}", message, "{participant}", ids["agent"], "{member}", ids["member"],
+		"{stranger}", ids["stranger"], "{executor}", executor, "{item}", item, "{key}", keyID, "{session}", sessionID, "{provider}", "anthropic", "{code}", "x", "{tour}", "profileTour", "{organization}", organization)
+	return w, nil
+}
+
+func request(ctx context.Context, base, token, method, path, body string) (int, string, error) {
+	req, err := http.NewRequestWithContext(ctx, method, base+path, bytes.NewReader([]byte(body)))
+	if err != nil {
+		return 0, "", err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	return res.StatusCode, string(b), err
+}
+
+// TestM2_JobsAreForAdministrators: River's own interface opens with the cookie of a
+// signed-in administrator and for nobody else, who cannot tell that it is there.
+func TestM2_JobsAreForAdministrators(t *testing.T) {
+	t.Parallel()
+	s := apptest.New(t)
+	first, _ := person(t, s.URL)
+	call(t, s.URL, first, "POST", "/api/admin/river-session", map[string]any{}, 200, nil) // whoever comes first administers
+	token, id := person(t, s.URL)
+	open := func(cookie string) int {
+		req, err := http.NewRequestWithContext(t.Context(), "GET", s.URL+"/admin/river/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cookie != "" {
+			req.AddCookie(&http.Cookie{Name: "agntchat_river", Value: cookie})
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		return res.StatusCode
+	}
+	call(t, s.URL, token, "POST", "/api/admin/river-session", map[string]any{}, 404, nil)
+	if a, b := open(""), open(token); a != 404 || b != 404 {
+		t.Errorf("without right: %d and %d", a, b)
+	}
+	if _, err := s.DB.Exec(t.Context(), `UPDATE accounts SET platform_admin = true WHERE id = $1::uuid`, id); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Restart(t.Context()); err != nil { // sessions are believed for a minute
+		t.Fatal(err)
+	}
+	call(t, s.URL, token, "POST", "/api/admin/river-session", map[string]any{}, 200, nil)
+	if got := open(token); got != 200 {
+		t.Errorf("an administrator gets %d", got)
+	}
+}
