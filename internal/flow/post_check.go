@@ -149,11 +149,39 @@ func (d *draft) openMetadata(actor access.Actor) error {
 // metadata is the open map as it is stored.
 func (d *draft) metadata() (json.RawMessage, error) { return pack(d.meta) }
 
+// maxDepth bounds what members send each other: readers in other languages give up
+// at some depth (Python's near 1000), and a message that a bridge cannot read would
+// take it down again and again.
+const maxDepth = 100
+
+// depth is how deep objects and lists of a JSON text are nested.
+func depth(raw json.RawMessage) int {
+	most, now, quoted := 0, 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			now++
+			most = max(most, now)
+		case c == '}' || c == ']':
+			now--
+		}
+	}
+	return most
+}
+
 // object reads a JSON object into its members, each in a form that Postgres
-// takes: valid UTF-8, no lone surrogate, no U+0000.
+// takes: valid UTF-8, no lone surrogate, no U+0000, not deeper than maxDepth.
 func object(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	if isNull(raw) {
 		return map[string]json.RawMessage{}, nil
+	}
+	if depth(raw) > maxDepth {
+		return nil, fmt.Errorf("nested more than %d deep", maxDepth)
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
