@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/agntchat/agntchat/internal/realtime/phx"
 )
@@ -179,10 +180,20 @@ type fanOut struct {
 	joint   []byte
 }
 
+// A round costs the same for one frame as for a few: a write per subscriber. When
+// fewer than enough wait right after a round, the next one pauses as long as the
+// last took, at most longestPause, so that a busy room spends at most half of the
+// time on small rounds and leaves the processor to those who fill it. A frame that
+// comes when nothing is under way never waits.
+const (
+	enough       = 8
+	longestPause = 10 * time.Millisecond
+)
+
 // run sends what is pending until nothing is. While one round writes, the next
-// gathers: under load this turns many frames into one write per subscriber
-// without a timer.
+// gathers: under load this turns many frames into one write per subscriber.
 func (t *topic) run() {
+	var pause time.Duration
 	for {
 		t.mu.Lock()
 		if len(t.pending) == 0 {
@@ -196,6 +207,13 @@ func (t *topic) run() {
 			t.mu.Unlock()
 			return
 		}
+		if pause > 0 && len(t.pending) < enough {
+			t.mu.Unlock()
+			time.Sleep(pause)
+			pause = 0
+			continue
+		}
+		began := time.Now()
 		t.fan.queue, t.pending = t.pending, t.fan.queue[:0]
 		t.bytes = 0
 		t.room.Broadcast()
@@ -211,6 +229,7 @@ func (t *topic) run() {
 			t.round(rest[:n])
 			rest = rest[n:]
 		}
+		pause = min(time.Since(began), longestPause)
 		clear(t.fan.queue)
 		if cap(t.fan.queue) > 4096 {
 			t.fan.queue = nil
