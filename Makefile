@@ -11,6 +11,7 @@ ADDR    ?= 127.0.0.1:4000
 DATA    ?= .data
 PKG     ?= ./...
 RUN     ?= .
+SOAK    ?= 10m
 STAMPS  := .cache/stamps
 
 .PHONY: help
@@ -84,6 +85,10 @@ test-pooler: ## the Go suite through pgbouncer in transaction mode, then in pgx 
 	@AGNTCHAT_TEST_PG=exec go test -count=1 -timeout 15m $$(go run ./tools/packages -db | grep -v internal/app)
 test/fuzz: ## every fuzz target for 20 s
 	@tools/fuzz.sh 20s
+
+.PHONY: soak
+soak: ## the long form of the kill tests (SOAK=10m, AGNTCHAT_KILL_SEED repeats one)
+	@AGNTCHAT_KILL_MESSAGES=$${AGNTCHAT_KILL_MESSAGES:-5000} AGNTCHAT_KILL_FOR=$(SOAK) go test -count=1 -timeout 2h -v -run NothingIsLost ./internal/app
 
 .PHONY: check
 check: deps fmt/check vet arch gen/check build test/race test-pooler lint web/check test/browser test/fuzz ## everything CI runs
