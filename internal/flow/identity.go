@@ -240,23 +240,19 @@ func agentActor(a view.AgentIdentity) access.Actor {
 }
 
 // ExchangeAgentKey trades a long-lived API key for a short-lived session token
-// (W3, bridge 1.2). Only failures count towards the limit. A wrong key, a wrong
-// agent and a deactivated agent look the same.
+// (W3, bridge 1.2). Only failures count towards the limit, and only failures meet
+// it: the right key always passes, so that nobody who knows an agent's id, and no
+// neighbour with a stale key behind the same address, can keep an agent away. A
+// key cannot be guessed (ADR 9). A wrong key, a wrong agent and a deactivated
+// agent look the same.
 func (i *Identity) ExchangeAgentKey(ctx context.Context, agentID, key, address string) (token string, err error) {
-	who, from := "exchange:"+agentID, "address:"+address
-	for _, k := range []string{who, from} {
-		if wait, ok := i.failures.Peek(k); !ok {
-			return "", fault.New(fault.Exhausted, "rate_limited", "Too many failed attempts. Wait a moment.").After(wait)
-		}
-	}
 	a, err := i.agentByKey(ctx, key)
 	if err == nil && a.ID.String() != agentID {
 		err = fault.ErrUnauthenticated
 	}
 	if err != nil {
 		if fault.KindOf(err) == fault.Unauthenticated {
-			i.failures.Take(who)
-			i.failures.Take(from)
+			return "", i.failedExchange(agentID, address)
 		}
 		return "", err
 	}
@@ -267,6 +263,21 @@ func (i *Identity) ExchangeAgentKey(ctx context.Context, agentID, key, address s
 		IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(AgentTokenLife)),
 	})
 	return t.SignedString(i.Ring.Derive("agent token"))
+}
+
+// failedExchange counts a failure by agent and by client address (decision 4), not
+// together with failed logins: a stale bridge must not keep its owner from signing in.
+func (i *Identity) failedExchange(agentID, address string) error {
+	buckets := []string{"exchange:" + agentID, "exchange address:" + address}
+	for _, k := range buckets {
+		if wait, ok := i.failures.Peek(k); !ok {
+			return fault.New(fault.Exhausted, "rate_limited", "Too many failed attempts. Wait a moment.").After(wait)
+		}
+	}
+	for _, k := range buckets {
+		i.failures.Take(k)
+	}
+	return fault.ErrUnauthenticated
 }
 
 func (i *Identity) authenticateAgentToken(ctx context.Context, token string) (access.Actor, error) {

@@ -192,6 +192,27 @@ func agentOf(t *testing.T, i *flow.Identity) (person access.Actor, aid id.Partic
 	return person, a.ID, key
 }
 
+func TestW3_WrongKeysAreLimitedAndTheRightOneAlwaysPasses(t *testing.T) {
+	t.Parallel()
+	i, _ := newIdentity(t)
+	_, aid, key := agentOf(t, i)
+	var err error
+	for range 25 {
+		_, err = i.ExchangeAgentKey(t.Context(), aid.String(), key[:len(key)-1]+"!", "192.0.2.5")
+	}
+	if fault.KindOf(err) != fault.Exhausted {
+		t.Fatalf("wrong keys are not limited: %v", err)
+	}
+	for _, address := range []string{"192.0.2.5", "192.0.2.6"} {
+		if _, err := i.ExchangeAgentKey(t.Context(), aid.String(), key, address); err != nil {
+			t.Errorf("the agent is kept away from %s: %v", address, err)
+		}
+	}
+	if _, err := i.SignIn(t.Context(), "nobody@example.com", "wrong", "", "192.0.2.5"); fault.KindOf(err) == fault.Exhausted {
+		t.Error("people are kept away by a stale key")
+	}
+}
+
 func TestW3_AgentKeyExchangeAndRevocation(t *testing.T) {
 	t.Parallel()
 	i, d := newIdentity(t)
