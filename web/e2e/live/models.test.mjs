@@ -1,7 +1,7 @@
 // The main job, and issue 11.4: agents whose models are the real Claude Code, the real Codex and the real SDKs, in front of a fake provider.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, before } from "node:test";
 import { walk } from "./fixtures/browser.mjs";
 import { Model } from "./fixtures/model.mjs";
@@ -60,6 +60,8 @@ walk("the guide leads from an empty account to an answer", async (device) => {
   await said("I am the demo agent").waitFor();
 });
 
+// Codex's launcher is a script for the node that runs this.
+const PATH = `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`;
 const home = (name) => {
   const dir = join(server.dir, `home-${name}`);
   mkdirSync(join(dir, ".codex"), { recursive: true });
@@ -71,9 +73,9 @@ const backends = {
   claude_cli: {
     name: "Claude Code",
     path: "/v1/messages",
-    env: () => ({ CLAUDE_CLI_PATH: join(clis, "claude"), HOME: home("claude"), IS_SANDBOX: "1", ...anthropic() }),
+    env: () => ({ CLAUDE_CLI_PATH: join(clis, "claude"), HOME: home("claude"), PATH, IS_SANDBOX: "1", ...anthropic() }),
   },
-  codex_cli: { name: "Codex", path: "/v1/responses", env: () => ({ CODEX_CLI_PATH: join(clis, "codex"), HOME: home("codex"), ...openai() }) },
+  codex_cli: { name: "Codex", path: "/v1/responses", env: () => ({ CODEX_CLI_PATH: join(clis, "codex"), HOME: home("codex"), PATH, ...openai() }) },
   anthropic: { name: "Anthropic SDK", path: "/v1/messages", env: anthropic },
   openai: { name: "OpenAI SDK", path: "/v1/chat/completions", env: openai },
 };

@@ -32,10 +32,28 @@ walk("signing up ends in the guide", async (device) => {
 walk("a group: a mention wakes the agent; typing, unread marks and a deletion reach the other side", async (device) => {
   const jon = await server.person("Jon");
   // Without a mention the first agent is meant: it is away, so that Scout speaks only when named.
-  const first = await server.agent(mara, "Aide");
-  const group = await server.room(mara, [jon.participant.id, first.id, scout.id], "Launch");
+  await server.agent(mara, "Aide");
+
+  // Nobody is listed to strangers: a person is found by the whole address.
+  const hers = await device(server, { person: mara, path: "/settings" });
+  await hers.page.getByRole("heading", { name: "Settings" }).waitFor();
+  await hers.page.keyboard.press("Control+Shift+O");
+  const dialog = hers.page.getByRole("dialog", { name: "New room" });
+  const who = dialog.getByRole("combobox");
+  for (const [typed, name] of [
+    [jon.email, "Jon"],
+    ["Aide", "Aide"],
+    ["Scout", "Scout"],
+  ]) {
+    await who.fill(typed);
+    await dialog.getByRole("option", { name: new RegExp(`^${name}`) }).click();
+    await dialog.getByRole("button", { name: `Remove ${name}` }).waitFor();
+  }
+  await dialog.getByLabel("Name of the room").fill("Launch");
+  await dialog.getByRole("button", { name: "Start" }).click();
+  await hers.page.waitForURL("**/rooms/*");
+  const group = { id: hers.page.url().split("/").at(-1) };
   const side = await server.room(jon, [mara.participant.id]);
-  const hers = await device(server, { person: mara, path: `/rooms/${group.id}` });
   const his = await device(server, { person: jon, path: `/rooms/${group.id}` });
   await his.box.waitFor();
   await hers.log.waitFor();

@@ -28,7 +28,7 @@ walk("docs/room.png", async (device) => {
   // The agent joins after the people have talked: without a mention the first agent of a room is meant.
   const room = await server.room(mara, [jon.participant.id], "Work queue");
   await post(jon, room, "From tonight two bridges run for each agent. What keeps them from taking the same message?");
-  await post(mara, room, "A row lock. Whoever claims a row skips what the other one holds. I get us the sketch.");
+  await post(mara, room, "A row lock. Whoever claims a row skips what the other one holds. Here comes the sketch.");
   await server.call("POST", `/api/conversations/${room.id}/members`, { token: mara.token, body: { participantId: demo.id } });
 
   const wide = { viewport: { width: 1440, height: 900 }, colorScheme: "light" };
