@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/agntchat/agntchat/internal/access"
@@ -95,7 +96,7 @@ func cleanTitle(t *string) (*string, error) {
 	switch {
 	case s == "":
 		return nil, nil
-	case !clean(s):
+	case !clean(s) || strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }):
 		return nil, errInvalidRoom.With("title", "characters", "The title holds characters that are not allowed.")
 	case utf8.RuneCountInString(s) > maxTitle:
 		return nil, errInvalidRoom.With("title", "too_long", "A title may have at most 200 characters.")

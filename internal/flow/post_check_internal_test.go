@@ -25,3 +25,17 @@ func TestObjectBoundsDepth(t *testing.T) {
 		t.Errorf("brackets in text are text: %v", err)
 	}
 }
+
+func TestTitlesDoNotTurnTheLineAround(t *testing.T) {
+	t.Parallel()
+	for _, in := range []string{"\u202etxt.exe", "a\u2066b", "a\x00b"} {
+		if got, err := cleanTitle(&in); err == nil {
+			t.Errorf("%q is taken as %q", in, *got)
+		}
+	}
+	for _, in := range []string{"Launch  2", "发布", "گروه"} {
+		if _, err := cleanTitle(&in); err != nil {
+			t.Errorf("%q: %v", in, err)
+		}
+	}
+}

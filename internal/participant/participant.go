@@ -46,7 +46,7 @@ type Participant struct {
 func CleanName(field, name string) (string, error) {
 	name = strings.Join(strings.Fields(name), " ")
 	bad := strings.ContainsFunc(name, func(r rune) bool {
-		return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '[' || r == ']'
+		return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && !joins(r) || r == '[' || r == ']'
 	})
 	switch {
 	case name == "":
@@ -57,6 +57,13 @@ func CleanName(field, name string) (string, error) {
 		return "", fault.Newf(fault.Invalid, "invalid", "A name may have at most %d characters.", MaxName).With(field, "too_long", "This name is too long.")
 	}
 	return name, nil
+}
+
+// joins reports the invisible characters that writing needs: those that shape
+// Persian or Indic words and put emoji together. All others only make two names look
+// like one.
+func joins(r rune) bool {
+	return r == '\u200c' || r == '\u200d' || r >= '\U000e0020' && r <= '\U000e007f'
 }
 
 // InsertTx makes a participant.
