@@ -106,13 +106,13 @@ func (h *house) fanOut(ctx context.Context) (err error) {
 		wait := f.srv.record(h.profile, 5)
 		defer func() { err = errors.Join(err, wait()) }()
 	}
+	defer f.ratios()
 	for round := 0; h.again(round); round++ {
 		progress("fan-out: round %d", round+1)
 		if err := f.round(); err != nil {
 			return err
 		}
 	}
-	f.ratios()
 	for _, set := range []string{"room", "rooms", "streams", "users", "loop", "loop rooms", "writers", "writers rooms"} {
 		if _, err := h.crowd.do(load.Order{Do: "close", Set: set}); err != nil {
 			return err
@@ -293,6 +293,12 @@ const (
 func of(design, what string) string { return design + ": " + what }
 
 func (f *fan) round() error {
+	if _, err := f.crowd.do(load.Order{Do: "beat"}); err != nil {
+		return err
+	}
+	if err := f.srv.quiet(2 * time.Second); err != nil { // the answers are not part of what is measured
+		return err
+	}
 	seconds := 1.5
 	if f.quick {
 		seconds = .4

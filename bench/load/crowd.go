@@ -63,6 +63,25 @@ func (c *crowd) add(s *sock) error {
 	return syscall.EpollCtl(s.worker.ep, syscall.EPOLL_CTL_ADD, s.fd, &syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(s.fd)})
 }
 
+// beat sends the heartbeat of each socket that has joined something: who is silent
+// for two minutes is closed.
+func (c *crowd) beat() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	pulse := frame([]byte(`[null,"0","phoenix","heartbeat",{}]`))
+	for _, set := range c.socks {
+		for _, s := range set {
+			if s.spec.Topic == "" || s.spec.Stall {
+				continue
+			}
+			if err := s.write(pulse); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 func (c *crowd) close(set string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

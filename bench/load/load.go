@@ -14,7 +14,7 @@ import (
 
 // Order is one line from the parent; the answer is one Answer line.
 type Order struct {
-	Do    string // open | run | close | bridge | posts | exchange
+	Do    string // open | beat | run | close | bridge | posts | exchange
 	Set   string // name of a set of sockets
 	Addr  string // host:port
 	Specs []Spec // open
@@ -90,6 +90,8 @@ func (c *crowd) obey(o Order) (Answer, error) {
 	case "open":
 		n, err := c.open(o)
 		return Answer{Opened: n}, err
+	case "beat":
+		return Answer{}, c.beat()
 	case "run":
 		return c.run(o)
 	case "close":
