@@ -74,7 +74,7 @@ type AgentFacts struct {
 	Deleted         bool
 }
 
-// ManageAgent: its owner only. Anything else looks like an absent agent.
+// ManageAgent is for its owner only. To anybody else it looks absent.
 func ManageAgent(a Actor, f AgentFacts) error {
 	if a.Kind == Person && a.ID == f.OwnerID && !f.Deleted {
 		return nil
@@ -92,7 +92,7 @@ type RoomFacts struct {
 	Deleted   bool
 }
 
-// ReadRoom: members. Others cannot tell it from an absent one.
+// ReadRoom is for members. Others cannot tell the room from an absent one.
 func ReadRoom(a Actor, f RoomFacts) error {
 	if f.Deleted || a.Kind == None {
 		return fault.ErrNotFound
@@ -103,7 +103,7 @@ func ReadRoom(a Actor, f RoomFacts) error {
 	return fault.ErrNotFound
 }
 
-// PostInRoom: members that are not observers, in a room that is not closed.
+// PostInRoom is for members that are not observers, in a room that is not closed.
 func PostInRoom(a Actor, f RoomFacts) error {
 	if err := ReadRoom(a, f); err != nil {
 		return err
@@ -120,7 +120,7 @@ func PostInRoom(a Actor, f RoomFacts) error {
 	return nil
 }
 
-// AdminRoom: rename, members, delete. Direct rooms have no administrator.
+// AdminRoom is for who may rename, seat and delete. Direct rooms have no administrator.
 func AdminRoom(a Actor, f RoomFacts) error {
 	if err := ReadRoom(a, f); err != nil {
 		return err
@@ -131,7 +131,8 @@ func AdminRoom(a Actor, f RoomFacts) error {
 	return fault.New(fault.Forbidden, "admins_only", "Only an administrator of this room can do this.")
 }
 
-// DeleteMessage: its author, an administrator of the room, or the owner of the agent that wrote it.
+// DeleteMessage is for its author, an administrator of the room, and the owner of
+// the agent that wrote it.
 func DeleteMessage(a Actor, f RoomFacts, author, authorOwner id.Participant) error {
 	if err := ReadRoom(a, f); err != nil {
 		return err

@@ -132,7 +132,7 @@ func ClaimInvite(ctx context.Context, base, code, device string) (Credentials, e
 		return Credentials{}, errors.New("claim invite: the code or the address is malformed")
 	}
 	req.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(req)
+	res, err := (&http.Client{Timeout: 15 * time.Second}).Do(req)
 	if err != nil {
 		return Credentials{}, fmt.Errorf("%w at %s", ErrServer, base)
 	}

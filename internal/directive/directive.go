@@ -86,7 +86,7 @@ func Compute(f Facts) Directives {
 	}
 }
 
-// ExpectsReply: a message wakes an agent only when it is meant for it (decision
+// ExpectsReply says that a message wakes an agent only when it is meant for it (decision
 // 9), so a person who woke it waits for an answer.
 func ExpectsReply(speakerKind string) bool { return speakerKind == "human" }
 

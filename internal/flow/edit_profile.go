@@ -142,7 +142,7 @@ func cleanAvatar(u *string) (*string, error) {
 	if u == nil || *u == "" {
 		return nil, nil
 	}
-	if len(*u) > maxAvatarURL || !(strings.HasPrefix(*u, "https://") || (strings.HasPrefix(*u, "/") && !strings.HasPrefix(*u, "//"))) {
+	if len(*u) > maxAvatarURL || (!strings.HasPrefix(*u, "https://") && (!strings.HasPrefix(*u, "/") || strings.HasPrefix(*u, "//"))) {
 		return nil, fault.New(fault.Invalid, "invalid", "This picture address is not allowed.").With("avatarUrl", "scheme", "Use an https address.")
 	}
 	return u, nil

@@ -38,18 +38,28 @@ func (sessionKind) kindName() string      { return "session" }
 func (credentialKind) kindName() string   { return "credential" }
 func (taskKind) kindName() string         { return "task" }
 
-// The identifiers. People and agents share Participant (decision 1).
+// Identifiers, one type for each kind of row.
 type (
-	Participant  = ID[participantKind]
+	// Participant is shared by people and agents (decision 1).
+	Participant = ID[participantKind]
+	// Organization identifies a workspace.
 	Organization = ID[organizationKind]
+	// Conversation identifies a room.
 	Conversation = ID[conversationKind]
-	Message      = ID[messageKind]
-	Executor     = ID[executorKind]
-	QueueItem    = ID[queueItemKind]
-	Turn         = ID[turnKind]
-	Session      = ID[sessionKind]
-	Credential   = ID[credentialKind]
-	Task         = ID[taskKind]
+	// Message identifies a message.
+	Message = ID[messageKind]
+	// Executor identifies a bridge process of an agent.
+	Executor = ID[executorKind]
+	// QueueItem identifies a row of a queue table.
+	QueueItem = ID[queueItemKind]
+	// Turn identifies a finished turn.
+	Turn = ID[turnKind]
+	// Session identifies a person's sign-in.
+	Session = ID[sessionKind]
+	// Credential identifies a stored key.
+	Credential = ID[credentialKind]
+	// Task identifies a task.
+	Task = ID[taskKind]
 )
 
 // New makes a random identifier: id.New[id.Message]().
@@ -58,6 +68,7 @@ func New[T interface{ fresh() T }]() T {
 	return zero.fresh()
 }
 
+//nolint:unused // New calls it through its constraint
 func (ID[K]) fresh() ID[K] { return ID[K]{uuid.New()} }
 
 // Parse reads the canonical form. The error names the kind and not the input.
@@ -81,6 +92,7 @@ func From[T interface{ from(uuid.UUID) T }](u uuid.UUID) T {
 	return zero.from(u)
 }
 
+//nolint:unused // From calls it through its constraint
 func (ID[K]) from(u uuid.UUID) ID[K] { return ID[K]{u} }
 
 // String is the canonical 36-character form.

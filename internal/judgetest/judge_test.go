@@ -181,9 +181,7 @@ func goldenStrings(e golden) []string {
 	walk(e.Body)
 	walk(e.Payload)
 	walk(e.Shape)
-	for _, s := range append(e.Forbid, e.Within...) {
-		out = append(out, s)
-	}
+	out = append(append(out, e.Forbid...), e.Within...)
 	for _, s := range e.Headers {
 		out = append(out, s)
 	}

@@ -209,7 +209,7 @@ func (t *topic) run() {
 		}
 		if pause > 0 && len(t.pending) < enough {
 			t.mu.Unlock()
-			time.Sleep(pause)
+			time.Sleep(pause) //nolint:forbidigo // the pause is the point: frames gather in it
 			pause = 0
 			continue
 		}

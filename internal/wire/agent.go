@@ -172,7 +172,7 @@ type Turns struct {
 	HasMore bool   `json:"hasMore"`
 }
 
-// Message is a one-sentence answer of maintenance endpoints.
+// Notice is a one-sentence answer of maintenance endpoints.
 type Notice struct {
 	Message string `json:"message"`
 }

@@ -73,7 +73,7 @@ type AgentStatusChanged struct {
 	DeviceNickname *string `json:"deviceNickname,omitempty"`
 }
 
-// AgentActivityChanged: null is idle.
+// AgentActivityChanged tells what an agent does; null is idle.
 type AgentActivityChanged struct {
 	AgentID         string   `json:"agentId"`
 	Activity        *string  `json:"activity"`
@@ -111,7 +111,7 @@ type ConversationTitleChanged struct {
 	Seq            int64   `json:"seq"`
 }
 
-// ConversationAvatarChanged: null clears.
+// ConversationAvatarChanged tells a new picture; null clears it.
 type ConversationAvatarChanged struct {
 	ConversationID string  `json:"conversationId"`
 	AvatarURL      *string `json:"avatarUrl"`

@@ -27,7 +27,7 @@ type Options struct {
 }
 
 // DefaultModel is used when nobody chose one.
-const DefaultModel = string(sdk.ModelClaudeSonnet5_5)
+const DefaultModel = sdk.ModelClaudeSonnet5_5
 
 // Backend talks to the Messages API.
 type Backend struct {

@@ -3,6 +3,7 @@ package claudecode
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -302,12 +303,12 @@ func (b *Backend) Run(ctx context.Context, t backend.Turn, emit func(backend.Eve
 			return r.res, nil
 		case ctx.Err() != nil:
 			return r.res, context.Cause(ctx)
-		case err == errNoSession && attempt == 0:
+		case errors.Is(err, errNoSession) && attempt == 0:
 			c.forget()
 			delivered = false
-		case err == errDied && attempt == 0:
+		case errors.Is(err, errDied) && attempt == 0:
 			c.b.opt.Log.Warn("claude ended in the middle of a turn, resuming", "conversation_id", c.id)
-		case err == errDied || err == errNoSession:
+		case errors.Is(err, errDied) || errors.Is(err, errNoSession):
 			return r.res, r.died
 		default:
 			return r.res, err

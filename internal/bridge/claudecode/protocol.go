@@ -1,6 +1,9 @@
 package claudecode
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // line is one line of the CLI's stream-json output; only what is read here.
 type line struct {
@@ -58,15 +61,15 @@ type line struct {
 
 // said is everything an error result tells.
 func (l line) said() string {
-	out := l.Result
+	out := []string{l.Result}
 	for _, raw := range l.Errors {
 		var text string
 		if json.Unmarshal(raw, &text) != nil {
 			text = string(raw)
 		}
-		out += " " + text
+		out = append(out, text)
 	}
-	return out
+	return strings.Join(out, " ")
 }
 
 type textBlock struct {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"strconv"
 	"strings"
@@ -48,7 +49,7 @@ func (r *run) play(ctx context.Context, text string) error {
 		select {
 		case err := <-sent:
 			if err != nil {
-				r.c.b.opt.Log.Debug("claude does not listen", "error", err)
+				r.c.b.opt.Log.Debug("claude does not listen", slog.Any("error", err))
 			}
 			sent = nil
 		case raw, ok := <-p.Lines():
@@ -112,7 +113,7 @@ func (r *run) finish(ctx context.Context) error {
 func (r *run) line(raw []byte) (done bool, err error) {
 	var l line
 	if json.Unmarshal(raw, &l) != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // a line that is no JSON is not for us
 	}
 	switch l.Type {
 	case "system":

@@ -250,7 +250,7 @@ func (r *run) event(m message) (done bool, err error) {
 		} `json:"turn"`
 	}
 	if json.Unmarshal(m.Params, &p) != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // parameters of another shape are not for us
 	}
 	switch m.Method {
 	case "item/agentMessage/delta":
@@ -287,7 +287,7 @@ func (r *run) event(m message) (done bool, err error) {
 }
 
 func (r *run) started(kind, tool string) {
-	name := ""
+	var name string
 	switch kind {
 	case "commandExecution":
 		name = "command_execution"

@@ -41,7 +41,7 @@ type Server struct {
 
 // Start listens on a free loopback port.
 func Start() (*Server, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ln, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it returns at once
 	if err != nil {
 		return nil, fmt.Errorf("listen for tools: %w", err)
 	}

@@ -30,7 +30,7 @@ type Options struct {
 
 // DefaultModel is used at OpenAI when nobody chose one. Elsewhere the first
 // model that the server lists is used.
-const DefaultModel = string(shared.ChatModelGPT5_4Mini)
+const DefaultModel = shared.ChatModelGPT5_4Mini
 
 // Backend talks to Chat Completions.
 type Backend struct {

@@ -40,7 +40,7 @@ type Process struct {
 
 // Start runs the child. Its lines must be read, or it is held up.
 func Start(s Spec) (*Process, error) {
-	cmd := exec.Command(s.Path, s.Args...)
+	cmd := exec.Command(s.Path, s.Args...) //nolint:noctx // it lives over many turns and is ended as a group, see Kill
 	cmd.Env, cmd.Dir = s.Env, s.Dir
 	setGroup(cmd)
 	in, err := cmd.StdinPipe()

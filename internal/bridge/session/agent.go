@@ -55,7 +55,7 @@ func New(opt Options) *Agent {
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	tokens := &tokenSource{base: opt.URL, agentID: opt.AgentID, key: opt.Key, http: client, now: time.Now}
 	return &Agent{
-		opt: opt, log: opt.Log.With("agent_id", opt.AgentID),
+		opt: opt, log: opt.Log.With(slog.String("agent_id", opt.AgentID)),
 		api:   &api{base: opt.URL, http: client, tokens: tokens, version: opt.Version, timeout: opt.Timing.Call},
 		nudge: make(chan struct{}, 1), pump: make(chan struct{}, 1), work: map[string]*work{}, backends: map[string]backend.Backend{},
 		health: Health{Status: "ok"},
@@ -129,7 +129,7 @@ func (a *Agent) start(ctx context.Context) error {
 		case errors.Is(err, ErrKeyRefused), ctx.Err() != nil:
 			return errors.Join(context.Cause(ctx), err)
 		}
-		a.log.Warn("bridge start delayed", "error", err)
+		a.log.Warn("bridge start delayed", slog.Any("error", err))
 		if !a.pause(ctx, try) {
 			return context.Cause(ctx)
 		}
@@ -221,7 +221,7 @@ func (a *Agent) register(ctx context.Context) error {
 		a.slots = make(chan struct{}, slots)
 	}
 	a.mu.Unlock()
-	a.log.Info("agent registered", "executor_id", out.ID, "max_concurrent", slots)
+	a.log.Info("agent registered", slog.String("executor_id", out.ID), slog.Int("max_concurrent", slots))
 	return nil
 }
 
@@ -266,11 +266,11 @@ func (a *Agent) drain(replaced bool) {
 	a.mu.Unlock()
 	for _, b := range backends {
 		if err := b.Close(); err != nil {
-			a.log.Warn("backend did not close cleanly", "backend", b.Name(), "error", err)
+			a.log.Warn("backend did not close cleanly", slog.String("backend", b.Name()), slog.Any("error", err))
 		}
 	}
 	if err := a.api.call(a.life, "DELETE", "/api/gateway/executors/"+url.PathEscape(id)+"?instance_id="+a.instance, nil, nil); err != nil {
-		a.log.Warn("deregistration failed", "error", err)
+		a.log.Warn("deregistration failed", slog.Any("error", err))
 	}
 }
 

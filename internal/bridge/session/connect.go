@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"time"
 )
@@ -23,7 +24,7 @@ func (a *Agent) connectLoop(ctx context.Context) {
 		if time.Since(since) > 30*time.Second {
 			try = 0
 		}
-		a.log.Info("socket ended, reconnecting", "error", err)
+		a.log.Info("socket ended, reconnecting", slog.Any("error", err))
 		if !a.pause(ctx, try) {
 			return
 		}
@@ -70,7 +71,7 @@ func (a *Agent) connect(ctx context.Context) error {
 // catchup asks the server to send every item that waits for this agent.
 func (a *Agent) catchup(ctx context.Context, s *socket) {
 	if _, err := s.push(ctx, "user:"+a.opt.AgentID, "catchup", struct{}{}); err != nil {
-		a.log.Warn("catch-up failed", "error", err)
+		a.log.Warn("catch-up failed", slog.Any("error", err))
 	}
 }
 
@@ -83,14 +84,14 @@ func (a *Agent) event(topic, event string, payload json.RawMessage) {
 	case "gateway_message":
 		var it Item
 		if err := json.Unmarshal(payload, &it); err != nil || it.ID == "" || it.MessageID == "" {
-			a.log.Error("unreadable gateway_message", "error", err)
+			a.log.Error("unreadable gateway_message", slog.Any("error", err))
 			return
 		}
 		a.take(it)
 	case "gateway_command":
 		var c Command
 		if err := json.Unmarshal(payload, &c); err != nil {
-			a.log.Error("unreadable gateway_command", "error", err)
+			a.log.Error("unreadable gateway_command", slog.Any("error", err))
 			return
 		}
 		a.command(c)
@@ -121,7 +122,7 @@ func (a *Agent) refuseQuery(payload json.RawMessage) {
 	a.wg.Go(func() {
 		body := map[string]any{"executor_id": a.executorID(), "error": "no_handler_registered"}
 		if err := a.api.call(a.life, "POST", "/api/gateway/agent-queries/"+q.ID+"/fail", body, nil); err != nil {
-			a.log.Warn("agent query not refused", "error", err)
+			a.log.Warn("agent query not refused", slog.Any("error", err))
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"time"
@@ -204,7 +205,7 @@ func (a *Agent) pumpOutbox(ctx context.Context) {
 		}
 		drafts, err := a.outbox.list(time.Now(), a.opt.Timing.KeepLost)
 		if err != nil {
-			a.log.Error("outbox unreadable", "error", err)
+			a.log.Error("outbox unreadable", slog.Any("error", err))
 			continue
 		}
 		for _, d := range drafts {

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -53,7 +54,7 @@ func (a *Agent) heartbeatOnce(ctx context.Context) {
 	case isStatus(err, http.StatusNotFound, ""):
 		a.log.Warn("the server forgot this executor, registering again")
 		if err := a.register(ctx); err != nil {
-			a.log.Warn("registration failed", "error", err)
+			a.log.Warn("registration failed", slog.Any("error", err))
 			return
 		}
 		a.mu.Lock()
@@ -67,7 +68,7 @@ func (a *Agent) heartbeatOnce(ctx context.Context) {
 		return
 	default:
 		if ctx.Err() == nil {
-			a.log.Warn("heartbeat failed", "error", err)
+			a.log.Warn("heartbeat failed", slog.Any("error", err))
 		}
 		return
 	}

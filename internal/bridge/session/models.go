@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"log/slog"
 	"net/url"
 	"time"
 
@@ -53,7 +54,7 @@ func (a *Agent) warmUp(ctx context.Context) {
 	}
 	a.setHealth(err)
 	if err != nil {
-		a.log.Warn("model backend is not usable yet", "error", err)
+		a.log.Warn("model backend is not usable yet", slog.Any("error", err))
 		return
 	}
 	a.log.Info("model backend ready", "backend", b.Name())
@@ -75,7 +76,7 @@ func (a *Agent) reportChoice(ctx context.Context, p Profile, name string) {
 		return
 	}
 	if err := a.api.call(ctx, "PATCH", "/api/agents/me/model-config", map[string]any{"model_config": conf}, nil); err != nil {
-		a.log.Warn("model choice not reported", "error", err)
+		a.log.Warn("model choice not reported", slog.Any("error", err))
 	}
 }
 

@@ -45,7 +45,7 @@ func dial(ctx context.Context, base, token string, beat time.Duration, onEvent f
 	u := "ws" + strings.TrimPrefix(base, "http") + "/socket/websocket?vsn=2.0.0&resync=1&token=" + url.QueryEscape(token)
 	dctx, done := context.WithTimeout(ctx, 15*time.Second)
 	defer done()
-	conn, res, err := websocket.Dial(dctx, u, nil)
+	conn, res, err := websocket.Dial(dctx, u, nil) //nolint:bodyclose // the library closes it or hands it to the connection
 	if err != nil {
 		if res != nil && res.StatusCode >= 400 {
 			return nil, nil, &StatusError{Status: res.StatusCode, Message: "socket refused"}

@@ -26,7 +26,6 @@ type toolbox struct {
 	said  []string
 	done  bool
 	quiet bool
-	sent  int
 }
 
 func (a *Agent) newToolbox(it Item, p Profile) *toolbox {

@@ -91,7 +91,7 @@ func tmp(t *testing.T) string {
 	if _, err := os.Stat(base); err != nil {
 		base = ""
 	}
-	dir, err := os.MkdirTemp(base, "pgembed-test-") //nolint:usetesting // TempDir may be on a slow disk
+	dir, err := os.MkdirTemp(base, "pgembed-test-") // TempDir may be on a slow disk
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	}
 	// net/http may already have read the first bytes of a fast client. They
 	// must be *buffered* in the new reader: the library keeps only those.
-	early, err := rw.Reader.Peek(rw.Reader.Buffered())
+	early, err := rw.Peek(rw.Reader.Buffered())
 	if err != nil {
 		_ = nc.Close()
 		return nil, nil, fmt.Errorf("hijack: %w", err)
