@@ -338,7 +338,7 @@ export interface Turns {
   hasMore: boolean;
 }
 
-/** Message is a one-sentence answer of maintenance endpoints. */
+/** Notice is a one-sentence answer of maintenance endpoints. */
 export interface Notice {
   message: string;
 }
@@ -524,7 +524,7 @@ export interface AgentStatusChanged {
   deviceNickname?: string;
 }
 
-/** AgentActivityChanged: null is idle. */
+/** AgentActivityChanged tells what an agent does; null is idle. */
 export interface AgentActivityChanged {
   agentId: string;
   activity: string | null;
@@ -562,7 +562,7 @@ export interface ConversationTitleChanged {
   seq: number;
 }
 
-/** ConversationAvatarChanged: null clears. */
+/** ConversationAvatarChanged tells a new picture; null clears it. */
 export interface ConversationAvatarChanged {
   conversationId: string;
   avatarUrl: string | null;
