@@ -54,6 +54,11 @@ describe("safe Markdown", () => {
     expect(a?.properties).toMatchObject({ href: "https://example.org", target: "_blank", rel: ["noopener", "noreferrer", "nofollow"] });
   });
 
+  it("lets no link read as another address", () => {
+    expect(textOf(md("https://example.com/\u202egpj.exe"))).toContain("https://example.com/gpj.exe");
+    expect(textOf(md("[a **\u2066b**](https://example.com) \u202ec"))).toContain("a b \u202ec");
+  });
+
   it("breaks lines where the writer did and knows tables, tasks and fences without a language", () => {
     expect(elements(md("a\nb"), "br")).toHaveLength(1);
     expect(elements(md("|a|b|\n|-|-:|\n|1|2|"), "td").map((n) => n.properties["dataAlign"])).toEqual([undefined, "right"]);

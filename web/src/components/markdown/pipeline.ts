@@ -94,6 +94,10 @@ function finish(tree: HastRoot): void {
         if (parent && index !== undefined) (parent.children as ElementContent[]).splice(index, 1, ...node.children);
         return [SKIP, index ?? 0];
       }
+      // Turning characters would let a link read as another address than the one it opens.
+      visit(node, "text", (text) => {
+        text.value = text.value.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "");
+      });
       if (!href.startsWith("#"))
         Object.assign(node.properties, { target: "_blank", rel: ["noopener", "noreferrer", "nofollow"] } satisfies Properties);
     }
