@@ -30,6 +30,7 @@ build: web bin ## build the web client and both programs into bin/
 .PHONY: bin
 bin:
 	@mkdir -p bin
+	@echo "programs: building (the first time takes minutes)"
 	@$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/agntchat ./cmd/agnt
 
 .PHONY: web
@@ -38,7 +39,7 @@ web: $(STAMPS)/web-build
 WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*' -not -path 'web/e2e/*' 2>/dev/null)
 $(STAMPS)/web-build: $(STAMPS)/web-deps $(WEB_SOURCES)
 	@echo "web: building the client"
-	@npm --prefix web run --silent build
+	@npm --prefix web run --silent build -- --logLevel warn
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/web-deps: web/package.json web/package-lock.json
