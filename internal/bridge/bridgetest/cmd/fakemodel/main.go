@@ -19,6 +19,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -45,8 +46,9 @@ type step struct {
 
 func main() {
 	server, stop := fakemodel.Open()
-	defer stop()
-	if err := run(server, os.Stdin, os.Stdout); err != nil {
+	err := run(server, os.Stdin, os.Stdout)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "fakemodel:", err)
 		os.Exit(1)
 	}
@@ -99,7 +101,7 @@ func apply(server *fakemodel.Server, gates map[string]chan struct{}, c command, 
 		}
 		server.On(c.On, steps...)
 	default:
-		return fmt.Errorf("a line needs on and steps, or release, or requests")
+		return errors.New("a line needs on and steps, or release, or requests")
 	}
 	return nil
 }
