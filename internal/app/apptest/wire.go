@@ -252,7 +252,7 @@ func (s *pgSession) statement(sql string) {
 			s.mu.Unlock()
 		}
 		s.claim, s.claimed, s.post, s.answer, s.finish = false, false, false, false, false
-	case strings.Contains(sql, "SKIP LOCKED") && strings.Contains(sql, "queued_messages") && strings.Contains(sql, "attempt + 1"):
+	case strings.Contains(sql, "queued_messages") && strings.Contains(sql, "attempt = q.attempt + 1"): // internal/claim
 		s.claim = true
 		s.trap.Pass("claim")
 		return
