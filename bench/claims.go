@@ -235,7 +235,11 @@ func (s *claimStage) inGo(ctx context.Context, q *claim.Queue[item], what string
 					err = errors.New("nothing to claim")
 				}
 				claimed.Add(int64(len(got)))
-				if held += len(got); err == nil && len(agents) == 1 && held >= finishEvery {
+				switch held += len(got); {
+				case err != nil || len(agents) > 1 || held < finishEvery:
+				case limit >= finishEvery: // as the product does it
+					held, err = 0, s.finish(ctx, q, got)
+				default:
 					held = 0
 					_, err = s.db.Exec(ctx, finish, agent)
 				}
@@ -256,6 +260,18 @@ func (s *claimStage) inGo(ctx context.Context, q *claim.Queue[item], what string
 	s.table.at(claimSection, what).add(colRate, float64(claimed.Load())/took.Seconds()).
 		add(colCPU, micros(cpuOf(pidSelf)-own, claimed.Load())).add(colPG, micros(cpuOfFamily(family)-before, claimed.Load()))
 	return nil
+}
+
+// finish ends the claims of one batch.
+func (s *claimStage) finish(ctx context.Context, q *claim.Queue[item], got []item) error {
+	held := make([]claim.Held, len(got))
+	for n, i := range got {
+		held[n] = claim.Held{ID: i.ID, Generation: i.Generation}
+	}
+	return s.db.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
+		_, err := q.FinishAll(ctx, tx, s.me, held...)
+		return err
+	})
 }
 
 // firstAgent is md5('agent0').

@@ -44,7 +44,7 @@ func (h *house) idle(ctx context.Context) error {
 	if _, err := open(100); err != nil { // what the first sockets need once is not theirs
 		return err
 	}
-	type weight struct{ rss, heap, stack, sys float64 }
+	type weight struct{ rss, heap, stack, kept float64 }
 	weigh := func() (weight, error) {
 		for range 3 {
 			if err := s.collect(); err != nil {
@@ -54,7 +54,7 @@ func (h *house) idle(ctx context.Context) error {
 		}
 		return weight{
 			rss: float64(rss(s.pid())), heap: s.gauge("go_memstats_heap_alloc_bytes"), stack: s.gauge("go_memstats_stack_inuse_bytes"),
-			sys: s.gauge("go_memstats_sys_bytes"),
+			kept: s.gauge("go_memstats_heap_idle_bytes") - s.gauge("go_memstats_heap_released_bytes"),
 		}, nil
 	}
 	before, err := weigh()
@@ -75,7 +75,8 @@ func (h *house) idle(ctx context.Context) error {
 	per := func(a, b float64) float64 { return (a - b) / float64(n) / 1024 }
 	row := h.table.at(fanSection, fmt.Sprintf("%d idle joined sockets, each", n)).add(colKiB, per(after.rss, before.rss))
 	row.goal = "≤ 12 KiB"
-	row.note = fmt.Sprintf("growth of RSS after GC; heap %.1f + stack %.1f KiB", per(after.heap, before.heap), per(after.stack, before.stack))
+	row.note = fmt.Sprintf("growth of RSS after GC; live heap %.1f + stacks %.1f + free pages that the runtime has not given back %.1f KiB",
+		per(after.heap, before.heap), per(after.stack, before.stack), per(after.kept, before.kept))
 	_, err = h.crowd.do(load.Order{Do: "close", Set: "idle"})
 	return err
 }
