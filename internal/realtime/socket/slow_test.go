@@ -149,8 +149,20 @@ func TestStalledReaderIsCutOff(t *testing.T) {
 	c.Join("r", nil)
 	c.Pause()
 	c.Send("", "phoenix", "heartbeat", nil)
-	h.flood("r", fillers)
-	h.expectLeft("r disconnected")
+	// One burst may end in the kernel's buffers and in a resync that still fits there:
+	// events go on until nothing does.
+	for range 100 {
+		h.flood("r", fillers)
+		select {
+		case got := <-h.script.left:
+			if got != "r disconnected" {
+				t.Fatalf("left %q", got)
+			}
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	t.Fatal("a reader that takes nothing is still here")
 }
 
 // TestDroppableGoFirst: typing and superseded stream frames never push out a
