@@ -86,6 +86,7 @@ ALTER TABLE turns ENABLE ROW LEVEL SECURITY;
 CREATE INDEX turns_agent_idx ON turns (agent_id, ended_at DESC);
 CREATE INDEX turns_message_idx ON turns (message_id);
 CREATE INDEX turns_queue_idx ON turns (queue_id);
+CREATE INDEX turns_answer_idx ON turns (answer_id) WHERE answer_id IS NOT NULL;
 
 CREATE TABLE usage_records (
     id              uuid PRIMARY KEY DEFAULT gen_random_uuid(),

@@ -147,6 +147,11 @@ func (k *killWorld) answeredOnce(stored []storedMessage, turns []storedTurn) {
 	for _, m := range stored {
 		if m.Sender == k.agent && repliesOf[m.ID] != 1 {
 			k.t.Errorf("reply %q is the own reply of %d turns", clipped(m.Content), repliesOf[m.ID])
+			for _, t := range turns {
+				if t.Answer != nil && *t.Answer == m.ID {
+					k.t.Logf("turn of message %s (%q): %s, attempt %d, executor %v", t.Message, clipped(byID[t.Message].Content), t.Outcome, t.Attempt, deref(t.Executor))
+				}
+			}
 		}
 		if _, about, ok := strings.Cut(m.Content, "re #"); ok && m.Sender == k.agent {
 			if t := ofMessage[about]; t.Answer == nil || *t.Answer != m.ID {

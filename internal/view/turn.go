@@ -88,7 +88,8 @@ func TurnHistory(ctx context.Context, q pg.Querier, c id.Conversation, agent id.
 }
 
 // LatestBy is the newest message of a participant in a room since a time, in any
-// type but errors; zero when there is none.
+// type but errors, that is not the answer of a turn already; zero when there is
+// none.
 func LatestBy(ctx context.Context, q pg.Querier, c id.Conversation, sender id.Participant, since time.Time) (id.Message, error) {
 	var m id.Message
 	err := q.QueryRow(ctx, latestBySQL, c, sender, since).Scan(&m)
@@ -103,6 +104,8 @@ func LatestBy(ctx context.Context, q pg.Querier, c id.Conversation, sender id.Pa
 
 const latestBySQL = `SELECT m.id FROM messages m WHERE m.conversation_id = $1::uuid AND m.inserted_at >= $3::timestamptz AND m.sender_id = $2::uuid
 	AND m.deleted_at IS NULL AND (m.message_type IS NULL OR m.message_type NOT IN ('EndTurn', 'ErrorReport', 'CapabilityUpdate', 'LocationRequest'))
+	AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.answer_id = m.id)
+	AND NOT EXISTS (SELECT 1 FROM queued_messages q WHERE q.agent_id = m.sender_id AND q.answer_id = m.id)
 	ORDER BY m.inserted_at DESC LIMIT 1`
 
 // AgentSeat is a person who may see an agent, and a room in which they meet; the
