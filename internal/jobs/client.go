@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -46,7 +47,7 @@ func NewClient(ctx context.Context, cfg Config, ins *Inserter) (*Client, error) 
 		FetchCooldown:               cfg.FetchCooldown,
 		FetchPollInterval:           cfg.FetchPollInterval,
 		JobTimeout:                  cfg.JobTimeout,
-		Logger:                      cfg.Logger,
+		Logger:                      slog.New(calm{cfg.Logger.Handler()}),
 		MaxAttempts:                 maxAttempts,
 		Middleware:                  []rivertype.Middleware{faults},
 		PeriodicJobs:                cfg.Periodic,
