@@ -115,7 +115,12 @@ func (c *roomChannel) Push(ctx context.Context, m *socket.Member, event string, 
 		c.typed = time.Now()
 		return nil, c.router.typing(ctx, c.actor, c.room)
 	case "mark_conversation_read":
-		return nil, c.router.Chat.MarkRead(ctx, c.actor, c.room)
+		var in wire.MarkRead
+		if len(payload) > 0 && json.Unmarshal(payload, &in) != nil {
+			return nil, socket.Reason("bad_request")
+		}
+		upTo, _ := id.Parse[id.Message](in.UpTo) // stock clients name none: the newest
+		return nil, c.router.Chat.MarkRead(ctx, c.actor, c.room, upTo)
 	case "add_reaction", "remove_reaction":
 		return nil, fault.New(fault.Invalid, "not_available", "Reactions are not available yet.")
 	default:

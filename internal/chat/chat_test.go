@@ -1,7 +1,6 @@
 package chat_test
 
 import (
-	"context"
 	"encoding/json"
 	"testing"
 
@@ -116,10 +115,29 @@ func TestP8_ReadMarkNeverGoesBack(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	c, p := room(t, tx)
-	say(t, tx, c, p, "")
-	for _, want := range []bool{false, false} {
-		if moved, err := chat.MarkReadTx(context.Background(), tx, c, p); err != nil || moved != want {
-			t.Fatalf("moved %v, %v", moved, err)
+	first, _ := say(t, tx, c, p, "")
+	second, at := say(t, tx, c, p, "")
+	if _, err := tx.Exec(t.Context(), `UPDATE conversation_members SET last_read_seq = 0 WHERE conversation_id = $1`, c); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		upTo id.Message
+		all  bool
+		mark int64
+	}{
+		{first, false, at.MessageSeq - 1}, // what came later stays unread
+		{second, true, at.MessageSeq},
+		{first, false, at.MessageSeq},               // never back
+		{id.Message{}, true, at.MessageSeq},         // everything
+		{id.New[id.Message](), true, at.MessageSeq}, // not of this room: everything
+	} {
+		all, err := chat.MarkReadTx(t.Context(), tx, c, p, step.upTo)
+		if err != nil || all != step.all {
+			t.Fatalf("up to %v: all %v, %v", step.upTo, all, err)
+		}
+		var mark int64
+		if err := tx.QueryRow(t.Context(), `SELECT last_read_seq FROM conversation_members WHERE conversation_id = $1 AND participant_id = $2`, c, p).Scan(&mark); err != nil || mark != step.mark {
+			t.Fatalf("mark %d, want %d, %v", mark, step.mark, err)
 		}
 	}
 	if role, err := chat.Role(t.Context(), tx, c, id.New[id.Participant]()); err != nil || role != "" {

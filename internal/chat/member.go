@@ -83,12 +83,11 @@ func Seats(ctx context.Context, q pg.Querier, c id.Conversation) ([]Seat, error)
 	return out, nil
 }
 
-// MarkReadTx moves the participant's read mark to the newest message, never
-// back; false when it was there already or the participant is no member.
-func MarkReadTx(ctx context.Context, tx *pg.Tx, c id.Conversation, p id.Participant) (bool, error) {
-	tag, err := tx.Exec(ctx, sqlMarkRead, c, p)
-	if err != nil {
+// MarkReadTx moves the participant's read mark to a message, or with a zero or
+// unknown one to the newest, never back. It tells whether that is all of the room.
+func MarkReadTx(ctx context.Context, tx *pg.Tx, c id.Conversation, p id.Participant, upTo id.Message) (all bool, err error) {
+	if err := tx.QueryRow(ctx, sqlMarkRead, c, p, upTo).Scan(&all); err != nil && !pg.IsNotFound(err) {
 		return false, fmt.Errorf("mark read: %w", err)
 	}
-	return tag.RowsAffected() == 1, nil
+	return all, nil
 }

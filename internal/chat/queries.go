@@ -45,9 +45,11 @@ const (
 	sqlSeats = `SELECT participant_id, role, last_read_seq, joined_at FROM conversation_members
 		WHERE conversation_id = $1::uuid ORDER BY joined_at, participant_id`
 
-	sqlMarkRead = `UPDATE conversation_members m SET last_read_seq = c.message_seq, last_read_at = now()
-		FROM conversations c
-		WHERE m.conversation_id = $1::uuid AND m.participant_id = $2::uuid AND c.id = m.conversation_id AND m.last_read_seq < c.message_seq`
+	sqlMarkRead = `WITH target AS (SELECT c.id, c.message_seq AS newest, COALESCE((SELECT s.seq FROM messages s
+			WHERE s.id = $3::uuid AND s.conversation_id = c.id), c.message_seq) AS seq FROM conversations c WHERE c.id = $1::uuid),
+		moved AS (UPDATE conversation_members m SET last_read_seq = t.seq, last_read_at = now() FROM target t
+			WHERE m.conversation_id = t.id AND m.participant_id = $2::uuid AND m.last_read_seq < t.seq)
+		SELECT t.seq >= t.newest FROM target t`
 
 	// The caller holds the row lock, so the numbers are dense and the time only grows.
 	sqlInsertMessage = `WITH room AS (

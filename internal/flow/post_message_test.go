@@ -429,7 +429,7 @@ func TestP8_UnreadAndReadState(t *testing.T) {
 	if err != nil || seen.Unread != 2 || seen.MentionCount != 1 {
 		t.Fatalf("conversation: %d unread, %d mentions, %v", seen.Unread, seen.MentionCount, err)
 	}
-	if err := w.Chat.MarkRead(t.Context(), bob, room); err != nil {
+	if err := w.Chat.MarkRead(t.Context(), bob, room, id.Message{}); err != nil {
 		t.Fatal(err)
 	}
 	w.Say(ada, room, "x")

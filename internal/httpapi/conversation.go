@@ -224,7 +224,7 @@ func (c Conversation) read(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := c.Chat.MarkRead(r.Context(), httpx.Actor(r.Context()), conv); err != nil {
+	if err := c.Chat.MarkRead(r.Context(), httpx.Actor(r.Context()), conv, id.Message{}); err != nil {
 		return err
 	}
 	return httpx.JSON(w, http.StatusOK, wire.OK{OK: true})

@@ -149,3 +149,9 @@ type ReceiptChanged struct {
 	ConversationID string  `json:"conversationId"`
 	Receipt        Receipt `json:"receipt"`
 }
+
+// MarkRead is the push mark_conversation_read; up_to is ours: what is newer stays
+// unread (docs/protocol.md 5).
+type MarkRead struct {
+	UpTo string `json:"up_to"`
+}

@@ -601,6 +601,14 @@ export interface ReceiptChanged {
   receipt: Receipt;
 }
 
+/**
+ * MarkRead is the push mark_conversation_read; up_to is ours: what is newer stays
+ * unread (docs/protocol.md 5).
+ */
+export interface MarkRead {
+  up_to: string;
+}
+
 // --- executor.go
 
 /**

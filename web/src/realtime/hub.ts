@@ -281,7 +281,10 @@ export class Hub {
       id,
       setTimeout(() => {
         this.#readTimers.delete(id);
-        if (!this.#rooms.get(id)?.push("mark_conversation_read", {})) void this.#deps.api.markRead(id).catch(() => undefined);
+        // What arrives after this moment stays unread, also when the signal is late.
+        const seen = this.#readUpTo.get(id)?.split("|")[0];
+        if (!this.#rooms.get(id)?.push("mark_conversation_read", seen ? { up_to: seen } : {}))
+          void this.#deps.api.markRead(id).catch(() => undefined);
       }, READ_DEBOUNCE_MS),
     );
   }
