@@ -7,9 +7,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
-	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
 )
@@ -67,19 +64,6 @@ func InsertTx(ctx context.Context, tx *pg.Tx, n New) error {
 	_, err := tx.Exec(ctx, insertSQL, n.ID, n.OwnerID, n.Description, n.AgentType, orNone(n.Capabilities), text(n.Metadata), text(n.ModelConfig),
 		n.SoulMD, n.Runtime, n.OrganizationID, pins(n.OrganizationIDs), n.Key.Prefix, n.Key.Hash)
 	return err
-}
-
-// Get reads one agent; fault.ErrNotFound when absent.
-func Get(ctx context.Context, q pg.Querier, aid id.Participant) (Agent, error) {
-	rows, err := q.Query(ctx, getSQL, aid)
-	if err != nil {
-		return Agent{}, err
-	}
-	a, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Agent])
-	if pg.IsNotFound(err) {
-		return Agent{}, fault.ErrNotFound
-	}
-	return a, err
 }
 
 // Patch changes an agent; nil fields stay.

@@ -1,12 +1,8 @@
 package agent
 
-const columns = `id, owner_id, description, agent_type, capabilities, structured_capabilities, metadata, model_config, settings, soul_md, runtime,
-	presence_mode, idle_timeout_seconds, organization_id, organization_ids, last_active_at, key_prefix, key_version, inserted_at, updated_at`
-
 const (
 	insertSQL = `INSERT INTO agents (id, owner_id, description, agent_type, capabilities, metadata, model_config, soul_md, runtime, organization_id,
 		organization_ids, key_prefix, key_hash) VALUES ($1, $2, $3, $4, $5::text[], $6::jsonb, $7::jsonb, $8, $9, $10, $11::uuid[], $12, $13)`
-	getSQL = `SELECT ` + columns + ` FROM agents WHERE id = $1`
 	// A merge where null removes: jsonb_strip_nulls would also reach into nested values, so only the keys of the patch are removed.
 	patchSQL = `UPDATE agents SET description = COALESCE($2, description), agent_type = COALESCE($3, agent_type),
 		capabilities = CASE WHEN $4::boolean THEN $5::text[] ELSE capabilities END,

@@ -43,7 +43,8 @@ func (u *riverUI) start(ctx context.Context) error {
 
 const riverCookie = "agntchat_river"
 
-// serve lets administrators in: by bearer token or by the cookie of openSession.
+// serve lets administrators in by the cookie of openSession; for everybody else
+// there is nothing here.
 func (u *riverUI) serve(identity *flow.Identity) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token := ""

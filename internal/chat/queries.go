@@ -21,9 +21,6 @@ const (
 
 	sqlSetAgentsAdd = `UPDATE conversations SET agents_add_without_asking = $2::boolean WHERE id = $1::uuid`
 
-	sqlMergeRoomMetadata = `UPDATE conversations SET metadata = (metadata || $2::jsonb) - ARRAY(SELECT key FROM jsonb_each($2::jsonb) WHERE value = 'null'::jsonb)
-		WHERE id = $1::uuid RETURNING metadata`
-
 	sqlDeleteRoom = `UPDATE conversations SET deleted_at = now() WHERE id = $1::uuid AND deleted_at IS NULL`
 
 	sqlSetStreak = `UPDATE conversations SET agent_streak = $2::integer, streak_notice = $3::boolean WHERE id = $1::uuid`

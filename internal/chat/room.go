@@ -142,16 +142,6 @@ func SetAgentsAddTx(ctx context.Context, tx *pg.Tx, c id.Conversation, yes bool)
 	return exec(ctx, tx, "set agents-add", sqlSetAgentsAdd, c, yes)
 }
 
-// MergeMetadataTx merges keys into the room's metadata, null removes a key, and
-// returns the whole map.
-func MergeMetadataTx(ctx context.Context, tx *pg.Tx, c id.Conversation, patch json.RawMessage) (json.RawMessage, error) {
-	var out json.RawMessage
-	if err := tx.QueryRow(ctx, sqlMergeRoomMetadata, c, string(patch)).Scan(&out); err != nil {
-		return nil, fmt.Errorf("merge room metadata: %w", err)
-	}
-	return out, nil
-}
-
 // DeleteTx hides a room for good. Its rows stay until retention removes them.
 func DeleteTx(ctx context.Context, tx *pg.Tx, c id.Conversation) error {
 	return exec(ctx, tx, "delete room", sqlDeleteRoom, c)

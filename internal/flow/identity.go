@@ -77,7 +77,6 @@ type Identity struct {
 type cachedSession struct {
 	actor   access.Actor
 	checked time.Time
-	touched time.Time
 	expires time.Time
 }
 
@@ -138,7 +137,7 @@ func (i *Identity) authenticateSession(ctx context.Context, token string) (acces
 	if err != nil {
 		return access.Actor{}, err
 	}
-	fresh := &cachedSession{checked: now, touched: s.LastSeenAt, expires: s.ExpiresAt, actor: access.Actor{
+	fresh := &cachedSession{checked: now, expires: s.ExpiresAt, actor: access.Actor{
 		Kind: access.Person, ID: p.ID, OwnerID: p.ID, OrganizationID: p.ActiveOrganizationID, SessionID: s.ID, PlatformAdmin: p.PlatformAdmin, DisplayName: p.DisplayName,
 	}}
 	if now.Sub(s.LastSeenAt) > sessionTouch {

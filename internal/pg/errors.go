@@ -32,12 +32,6 @@ var ErrUnavailable error = errUnavailable
 // empty name, of any.
 func IsUnique(err error, constraint string) bool { return violates(err, "23505", constraint) }
 
-// IsForeignKey reports a violation of the named foreign key; with an empty name, of any.
-func IsForeignKey(err error, constraint string) bool { return violates(err, "23503", constraint) }
-
-// IsCheck reports a violation of the named check constraint; with an empty name, of any.
-func IsCheck(err error, constraint string) bool { return violates(err, "23514", constraint) }
-
 func violates(err error, code, constraint string) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.Code == code && (constraint == "" || e.ConstraintName == constraint)
