@@ -292,7 +292,8 @@ func (b *Backend) Run(ctx context.Context, t backend.Turn, emit func(backend.Eve
 		}
 		text := c.prompt(t, fresh)
 		if delivered {
-			text = "(Your process was interrupted while you were answering. Answer the last message now, completely.)"
+			// A killed process may not have written the message to its session yet.
+			text = "(Your process was interrupted while you were answering the message below. Answer it now, completely.)\n\n" + t.LastInput()
 		}
 		r := &run{c: c, turn: t, emit: emit, model: t.Model}
 		err = r.play(ctx, text)

@@ -71,6 +71,8 @@ func (b *Backend) env() []string {
 	set := map[string]string{
 		"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1", "DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_CRON": "1",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+		// The session is on disk before the model is asked: a kill loses nothing of it.
+		"CLAUDE_CODE_EAGER_FLUSH": "1",
 		// The tool server is this process: waiting for it is right, even on a busy machine.
 		"MCP_CONNECTION_NONBLOCKING": "0", "MCP_CONNECT_TIMEOUT_MS": "30000", "MCP_TIMEOUT": "30000", "MCP_TOOL_TIMEOUT": "120000",
 	}
