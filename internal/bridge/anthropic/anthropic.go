@@ -189,19 +189,13 @@ func (b *Backend) params(t backend.Turn) sdk.MessageNewParams {
 // call makes one streamed model call. A connection that breaks in the middle
 // is tried once more from the start; people then see the text begin anew.
 func (b *Backend) call(ctx context.Context, p sdk.MessageNewParams, emit func(backend.Event)) (*sdk.Message, error) {
-	for try := 0; ; try++ {
-		msg, begun, err := b.stream(ctx, p, emit)
-		if err == nil {
-			return msg, nil
-		}
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		if _, isStatus := errors.AsType[*sdk.Error](err); isStatus || !begun || try > 0 {
-			return nil, classify(err)
-		}
-		emit(backend.Event{Kind: backend.Reset})
-	}
+	return backend.Streamed(ctx, emit, func() (*sdk.Message, bool, error) { return b.stream(ctx, p, emit) }, answered, classify)
+}
+
+// answered tells that the provider answered with a status.
+func answered(err error) bool {
+	_, ok := errors.AsType[*sdk.Error](err)
+	return ok
 }
 
 func (b *Backend) stream(ctx context.Context, p sdk.MessageNewParams, emit func(backend.Event)) (msg *sdk.Message, begun bool, err error) {

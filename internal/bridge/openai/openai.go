@@ -193,19 +193,13 @@ func (b *Backend) params(t backend.Turn, model string) sdk.ChatCompletionNewPara
 // call makes one streamed model call; a connection that breaks in the middle
 // is tried once more from the start.
 func (b *Backend) call(ctx context.Context, p sdk.ChatCompletionNewParams, emit func(backend.Event)) (*sdk.ChatCompletionAccumulator, error) {
-	for try := 0; ; try++ {
-		acc, begun, err := b.stream(ctx, p, emit)
-		if err == nil {
-			return acc, nil
-		}
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		if _, isStatus := errors.AsType[*sdk.Error](err); isStatus || !begun || try > 0 {
-			return nil, classify(err)
-		}
-		emit(backend.Event{Kind: backend.Reset})
-	}
+	return backend.Streamed(ctx, emit, func() (*sdk.ChatCompletionAccumulator, bool, error) { return b.stream(ctx, p, emit) }, answered, classify)
+}
+
+// answered tells that the provider answered with a status.
+func answered(err error) bool {
+	_, ok := errors.AsType[*sdk.Error](err)
+	return ok
 }
 
 func (b *Backend) stream(ctx context.Context, p sdk.ChatCompletionNewParams, emit func(backend.Event)) (acc *sdk.ChatCompletionAccumulator, begun bool, err error) {
