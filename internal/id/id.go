@@ -25,6 +25,9 @@ type (
 	sessionKind      struct{}
 	credentialKind   struct{}
 	taskKind         struct{}
+	approvalKind     struct{}
+	fileKind         struct{}
+	connectionKind   struct{}
 )
 
 func (participantKind) kindName() string  { return "participant" }
@@ -37,6 +40,9 @@ func (turnKind) kindName() string         { return "turn" }
 func (sessionKind) kindName() string      { return "session" }
 func (credentialKind) kindName() string   { return "credential" }
 func (taskKind) kindName() string         { return "task" }
+func (approvalKind) kindName() string     { return "approval" }
+func (fileKind) kindName() string         { return "file" }
+func (connectionKind) kindName() string   { return "connection" }
 
 // Identifiers, one type for each kind of row.
 type (
@@ -60,6 +66,12 @@ type (
 	Credential = ID[credentialKind]
 	// Task identifies a task.
 	Task = ID[taskKind]
+	// Approval identifies a request that a person has to decide.
+	Approval = ID[approvalKind]
+	// File identifies a stored file.
+	File = ID[fileKind]
+	// Connection identifies an outside service that agents may call.
+	Connection = ID[connectionKind]
 )
 
 // New makes a random identifier: id.New[id.Message]().
