@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"golang.org/x/term"
+
 	"github.com/agntchat/agntchat/internal/app"
 )
 
@@ -22,7 +24,11 @@ func main() {
 		<-ctx.Done()
 		stop() // a second signal ends the process at once
 	}()
-	err := app.Main(ctx, app.Program{Args: os.Args[1:], Environ: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr, Version: stamped()})
+	p := app.Program{Args: os.Args[1:], Environ: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr, Version: stamped()}
+	if term.IsTerminal(int(os.Stdin.Fd())) {
+		p.Stdin = os.Stdin
+	}
+	err := app.Main(ctx, p)
 	if err == nil {
 		return
 	}

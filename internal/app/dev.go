@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -122,8 +123,23 @@ func (p Program) dev(ctx context.Context, args []string) error {
 	err = p.welcome(ctx, a, local, cfg, *demo)
 	if err != nil {
 		stop()
+	} else {
+		go p.moreLinks(runCtx, a, cfg)
 	}
 	return errors.Join(err, <-done)
+}
+
+// moreLinks prints another start link for each line typed: a link signs in one
+// browser. Nobody waits for it, since a read of a terminal cannot be ended.
+func (p Program) moreLinks(ctx context.Context, a *App, cfg config.Config) {
+	if p.Stdin == nil {
+		return
+	}
+	for lines := bufio.NewScanner(p.Stdin); lines.Scan() && ctx.Err() == nil; {
+		if err := p.printLink(ctx, a, cfg); err != nil {
+			fmt.Fprintf(p.Stderr, "no link: %v\n", err)
+		}
+	}
 }
 
 // welcome makes the first account and the demo agent, starts local bridges and
@@ -144,6 +160,11 @@ func (p Program) welcome(ctx context.Context, a *App, local *LocalAgents, cfg co
 		}
 	}
 	fmt.Fprintf(p.Stdout, "ready %s\n", cfg.PublicURL)
+	return p.printLink(ctx, a, cfg)
+}
+
+// printLink prints the address that signs the first administrator in, once.
+func (p Program) printLink(ctx context.Context, a *App, cfg config.Config) error {
 	admin, err := a.Identity.OldestAdmin(ctx)
 	if err != nil {
 		return nil //nolint:nilerr // no account yet: the plain address opens the sign-up page
@@ -152,7 +173,11 @@ func (p Program) welcome(ctx context.Context, a *App, local *LocalAgents, cfg co
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stdout, "\n  Open %s/login#token=%s\n  (signs you in; Ctrl-C stops everything)\n\n", cfg.PublicURL, code)
+	hint := "Ctrl-C stops everything"
+	if p.Stdin != nil {
+		hint = "Enter prints a link for another browser; " + hint
+	}
+	fmt.Fprintf(p.Stdout, "\n  Open %s/login#token=%s\n  (signs you in; %s)\n\n", cfg.PublicURL, code, hint)
 	return nil
 }
 

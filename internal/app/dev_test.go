@@ -1,8 +1,10 @@
 package app_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/agntchat/agntchat/internal/app"
 	"github.com/agntchat/agntchat/internal/app/apptest"
 	"github.com/agntchat/agntchat/internal/realtime/phxtest"
 )
@@ -165,6 +168,50 @@ func TestP1_DevInAnEmptyFolder(t *testing.T) {
 		t.Errorf("SIGTERM: exit code %d, %v", code, err)
 	}
 	third.stopped()
+}
+
+// TestP1_DevPrintsAnotherLink: a link signs one browser in; Enter in the terminal
+// of the server makes the next one.
+func TestP1_DevPrintsAnotherLink(t *testing.T) {
+	t.Parallel()
+	addr := apptest.FreeAddr(t)
+	typed, keys := io.Pipe()
+	screen, out := io.Pipe()
+	t.Cleanup(func() { _ = typed.Close(); _ = screen.Close() })
+	ctx, stop := context.WithTimeout(t.Context(), 4*patience)
+	defer stop()
+	done := make(chan error, 1)
+	go func() {
+		done <- app.Main(ctx, app.Program{
+			Args:    []string{"dev", "--addr", addr, "--data-dir", filepath.Join(apptest.DataDir(t), "data"), "--demo=false"},
+			Environ: append(os.Environ(), "AGNTCHAT_METRICS_ADDR=off", "AGNTCHAT_PASSWORD_MEMORY_KIB=64", "AGNTCHAT_PASSWORD_PASSES=1"),
+			Stdin:   typed, Stdout: out, Stderr: io.Discard,
+		})
+	}()
+	lines := bufio.NewScanner(screen)
+	if !lines.Scan() || lines.Text() != "ready http://"+addr {
+		t.Fatalf("it says %q", lines.Text())
+	}
+	_, id := person(t, "http://"+addr)
+	if _, err := keys.Write([]byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	code := ""
+	for code == "" && lines.Scan() {
+		if m := regexp.MustCompile(`Open (\S+)/login#token=(\S+)$`).FindStringSubmatch(lines.Text()); m != nil {
+			code = m[2]
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, screen) }()
+	var in struct{ Participant struct{ ID string } }
+	call(t, "http://"+addr, "", "POST", "/api/auth/one-time", map[string]any{"code": code}, 200, &in)
+	if in.Participant.ID != id {
+		t.Errorf("the link signs %q in, want %q", in.Participant.ID, id)
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
 }
 
 // TestP1_DevWithoutDemo starts with no account and no agent.

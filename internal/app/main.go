@@ -19,6 +19,7 @@ import (
 type Program struct {
 	Args    []string
 	Environ []string
+	Stdin   io.Reader // a terminal where `dev` is asked for more start links; nil when nobody types
 	Stdout  io.Writer
 	Stderr  io.Writer
 	Version string

@@ -22,7 +22,7 @@ export const auth = {
   "auth.oneTime.title": "Welcome",
   "auth.oneTime.busy": "Signing you in",
   "auth.oneTime.used": "This link has been used or is too old",
-  "auth.oneTime.usedHint": "Start the server again with make run to get a new one, or sign in below.",
+  "auth.oneTime.usedHint": "Press Enter where the server runs to get a new one, or sign in below.",
   "auth.confirm.title": "Check your mail",
   "auth.confirm.hint": "A link to confirm the address is on its way to {email}. Then sign in here.",
   "auth.policy.title": "The terms have changed",

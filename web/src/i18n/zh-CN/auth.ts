@@ -24,7 +24,7 @@ export const auth: Record<keyof typeof en, string> = {
   "auth.oneTime.title": "欢迎",
   "auth.oneTime.busy": "正在登录",
   "auth.oneTime.used": "这个链接已用过或已过期",
-  "auth.oneTime.usedHint": "重新运行 make run 可得到新链接，也可以在下方登录。",
+  "auth.oneTime.usedHint": "在运行服务器的终端按回车可得到新链接，也可以在下方登录。",
   "auth.confirm.title": "请查收邮件",
   "auth.confirm.hint": "确认链接已发往 {email}。确认后在此登录。",
   "auth.policy.title": "条款有更新",
