@@ -5,6 +5,7 @@ import (
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/present"
+	"github.com/agntchat/agntchat/internal/view"
 	"github.com/agntchat/agntchat/internal/wire"
 )
 
@@ -71,9 +72,10 @@ func roomEvents(rooms *Rooms, online present.Online, topic []string, ev event.Ev
 			ConversationID: e.ConversationID.String(), Metadata: e.Metadata, Seq: e.Seq,
 		}), true
 	case flow.MemberAdded:
-		return both(topic, e.To, "member_added", wire.MemberChanged{
+		outs := both(topic, e.To, "member_added", wire.MemberChanged{
 			ConversationID: e.ConversationID.String(), Member: present.Member(e.Member, online), Seq: e.Seq,
-		}), true
+		})
+		return append(outs, isHere(e.Member, e.To, online)...), true
 	case flow.MemberRemoved:
 		left := ref(e.ConversationID, e.Seq)
 		outs := both(topic, e.To, "member_removed", wire.MemberChanged{
@@ -114,7 +116,37 @@ func created(e flow.ConversationCreated, online present.Online) []Out {
 			}})
 		}
 	}
+	if len(e.Conversation.Members) > mostIntroduced {
+		return outs
+	}
+	for _, m := range e.Conversation.Members {
+		outs = append(outs, isHere(m, e.To, online)...)
+	}
 	return outs
+}
+
+// mostIntroduced bounds the rooms whose new members are told who is there: beyond,
+// they learn it with their next presence_snapshot.
+const mostIntroduced = 200
+
+// isHere tells people who may meet a member for the first time that it is online:
+// their presence_snapshot did not know it. An agent's owner knows its agent, and the
+// device it runs on.
+func isHere(m view.Member, to []id.Participant, online present.Online) []Out {
+	others := make([]id.Participant, 0, len(to))
+	for _, p := range to {
+		if p != m.ParticipantID && p != m.OwnerID {
+			others = append(others, p)
+		}
+	}
+	if len(others) == 0 || online == nil || !online(m.ParticipantID) {
+		return nil
+	}
+	who := m.ParticipantID.String()
+	if m.Kind == "agent" {
+		return []Out{{Topics: userTopics(others), Event: "agent_status_changed", Payload: wire.AgentStatusChanged{AgentID: who, Presence: present.OnlineLocal, Online: true}}}
+	}
+	return []Out{{Topics: userTopics(others), Event: "human_status_changed", Payload: wire.HumanStatusChanged{ParticipantID: who, Online: true}}}
 }
 
 func ref(c id.Conversation, seq int64) wire.ConversationRef {

@@ -80,3 +80,25 @@ func TestM4_EveryChatEventHasAnEncoder(t *testing.T) {
 
 // wrapped makes an event a map key: some hold slices.
 type wrapped struct{ event.Event }
+
+// TestP8_NewcomersLearnWhoIsOnline: who shares a room for the first time has no
+// presence_snapshot of the other.
+func TestP8_NewcomersLearnWhoIsOnline(t *testing.T) {
+	t.Parallel()
+	ada, bob, nova := id.New[id.Participant](), id.New[id.Participant](), id.New[id.Participant]()
+	members := []view.Member{{ParticipantID: ada, Kind: "human"}, {ParticipantID: bob, Kind: "human"}, {ParticipantID: nova, Kind: "agent", OwnerID: ada}}
+	encode := channel.ChatEvents(channel.NewRooms(), func(p id.Participant) bool { return p != bob })
+	outs, _ := encode(flow.ConversationCreated{To: []id.Participant{ada, bob}, Conversation: view.Conversation{Members: members}})
+	heard := map[string][]string{}
+	for _, o := range outs {
+		heard[o.Event] = append(heard[o.Event], o.Topics...)
+	}
+	toBob := []string{event.UserTopic(bob.String())}
+	if !slices.Equal(heard["human_status_changed"], toBob) || !slices.Equal(heard["agent_status_changed"], toBob) {
+		t.Errorf("Bob must hear of Ada and her agent, Ada of nobody: %v", heard)
+	}
+	outs, _ = encode(flow.MemberAdded{Member: members[0], To: []id.Participant{bob}})
+	if len(outs) != 2 || outs[0].Event != "member_added" || outs[1].Event != "human_status_changed" {
+		t.Errorf("a new member that is online: %v", outs)
+	}
+}
