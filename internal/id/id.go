@@ -26,6 +26,8 @@ type (
 	credentialKind   struct{}
 	taskKind         struct{}
 	approvalKind     struct{}
+	grantKind        struct{}
+	requestKind      struct{}
 	fileKind         struct{}
 	connectionKind   struct{}
 )
@@ -40,6 +42,8 @@ func (turnKind) kindName() string         { return "turn" }
 func (sessionKind) kindName() string      { return "session" }
 func (credentialKind) kindName() string   { return "credential" }
 func (taskKind) kindName() string         { return "task" }
+func (grantKind) kindName() string        { return "grant" }
+func (requestKind) kindName() string      { return "credential request" }
 func (approvalKind) kindName() string     { return "approval" }
 func (fileKind) kindName() string         { return "file" }
 func (connectionKind) kindName() string   { return "connection" }
@@ -70,6 +74,10 @@ type (
 	Approval = ID[approvalKind]
 	// File identifies a stored file.
 	File = ID[fileKind]
+	// Grant identifies a standing yes of a person to an agent.
+	Grant = ID[grantKind]
+	// CredentialRequest identifies an agent's question for a secret.
+	CredentialRequest = ID[requestKind]
 	// Connection identifies an outside service that agents may call.
 	Connection = ID[connectionKind]
 )
