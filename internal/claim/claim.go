@@ -79,6 +79,7 @@ type Table struct {
 	AgentColumn        string   // default agent_id
 	ConversationColumn string   // default conversation_id
 	NoConversations    bool     // rows are independent: no order, any number in flight
+	BoundColumn        string   // the one executor that may claim the row; NULL = any
 	Payload            []string // further columns that T has
 	// Lease is the life of a claim after its last sign, MaxLease the life of a claim
 	// in all (decision 13).

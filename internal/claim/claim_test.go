@@ -303,3 +303,24 @@ func TestQueueWithoutConversations(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 }
+
+// TestP3_BoundToOneExecutor: a row that only one executor can work on waits for it.
+func TestP3_BoundToOneExecutor(t *testing.T) {
+	t.Parallel()
+	db, _ := bench(t, time.Minute, time.Hour)
+	if _, err := db.Exec(t.Context(), `ALTER TABLE queue ADD COLUMN only_executor_id uuid`); err != nil {
+		t.Fatal(err)
+	}
+	q := claim.New[item](claim.Table{Name: "queue", Payload: []string{"message_id"}, NoConversations: true, BoundColumn: "only_executor_id", Lease: time.Minute, MaxLease: time.Hour})
+	agent, mine, other := id.New[id.Participant](), id.New[id.Executor](), id.New[id.Executor]()
+	for _, only := range []any{mine, nil} {
+		if _, err := db.Exec(t.Context(), `INSERT INTO queue (agent_id, conversation_id, message_id, only_executor_id) VALUES ($1, gen_random_uuid(), gen_random_uuid(), $2::uuid)`, agent, only); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := mustClaim(t, db, q, agent, other, 10, 1)
+	if _, err := q.Release(t.Context(), db, other, held(got[0])); err != nil {
+		t.Fatal(err)
+	}
+	mustClaim(t, db, q, agent, mine, 10, 2)
+}

@@ -25,19 +25,21 @@ SET lease_until = now() + make_interval(secs => $3::float8), claimed_at = now(),
     generation = q.generation + 1, attempt = q.attempt + 1, executor_id = $2::uuid
 WHERE q.id = ANY(ARRAY(
     SELECT c.id FROM {table} AS c
-    WHERE c.{agent} = $1::uuid AND c.lease_until IS NULL{oldest}
+    WHERE c.{agent} = $1::uuid AND c.lease_until IS NULL{bound}{oldest}
     ORDER BY c.seq LIMIT {limit} FOR UPDATE SKIP LOCKED))
 RETURNING {columns}`
 
 	clauseOldest = `
       AND c.seq <= (SELECT min(o.seq) FROM {table} AS o WHERE o.{room} = c.{room} AND o.{agent} = c.{agent})`
 
+	clauseBound = ` AND (c.{only} IS NULL OR c.{only} = $2::uuid)`
+
 	queryMerge = `UPDATE {table} AS q
 SET lease_until = now() + make_interval(secs => $3::float8), claimed_at = now(), seen_at = NULL,
     generation = q.generation + 1, attempt = q.attempt + 1, executor_id = $2::uuid
 WHERE q.id = ANY(ARRAY(
     SELECT c.id FROM {table} AS c
-    WHERE c.{room} = ANY($4::uuid[]) AND c.{agent} = $1::uuid AND c.lease_until IS NULL
+    WHERE c.{room} = ANY($4::uuid[]) AND c.{agent} = $1::uuid AND c.lease_until IS NULL{bound}
     ORDER BY c.seq LIMIT 200 FOR UPDATE SKIP LOCKED))
 RETURNING {columns}`
 
@@ -116,7 +118,11 @@ func build(t Table) statements {
 	for _, c := range t.Payload {
 		columns = append(columns, "q."+name(c, ""))
 	}
-	fill := strings.NewReplacer("{table}", name(t.Name, ""), "{agent}", agent, "{room}", room, "{columns}", strings.Join(columns, ", ")).Replace
+	bound := ""
+	if t.BoundColumn != "" {
+		bound = strings.ReplaceAll(clauseBound, "{only}", name(t.BoundColumn, ""))
+	}
+	fill := strings.NewReplacer("{table}", name(t.Name, ""), "{agent}", agent, "{room}", room, "{bound}", bound, "{columns}", strings.Join(columns, ", ")).Replace
 	s := statements{
 		merge: fill(queryMerge), extend: fill(queryExtend), seen: fill(querySeen), answered: fill(queryAnswered),
 		hold: fill(queryHold), finish: fill(queryFinish), finishAll: fill(queryFinishAll), remove: fill(queryRemove), release: fill(queryRelease),
