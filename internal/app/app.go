@@ -47,6 +47,7 @@ type App struct {
 	Identity *flow.Identity
 	Chat     *flow.Chat
 	Gateway  *flow.Gateway
+	Tools    *flow.Tools
 
 	opts     Options
 	log      *slog.Logger
@@ -115,6 +116,10 @@ func (a *App) build(ctx context.Context, ring *secret.Ring) error {
 	a.Chat.Turns = a.Gateway
 	a.Gateway.Finished = obs.NewTurnMetrics(a.registry, a.Gateway.Reachable).Observe
 	a.Chat.Forget, a.Chat.Withdraw = a.Gateway.ForgetTx, a.Gateway.WithdrawTx
+
+	if err := a.buildTools(); err != nil {
+		return err
+	}
 
 	router := a.channels(rooms)
 	a.sockets = socket.New(socket.Config{

@@ -14,7 +14,6 @@ import (
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/obs"
 	"github.com/agntchat/agntchat/internal/present"
-	"github.com/agntchat/agntchat/internal/tool"
 	"github.com/agntchat/agntchat/internal/wire"
 	"github.com/agntchat/agntchat/web"
 )
@@ -62,7 +61,7 @@ func (a *App) api(r chi.Router) {
 			httpapi.Me{Identity: a.Identity, AgentSelf: a.agentSelf(agents), Log: log},
 			httpapi.Conversation{Chat: a.Chat, Online: a.online, Log: log}, httpapi.Message{Chat: a.Chat, Log: log},
 			httpapi.Change{Chat: a.Chat, Online: a.online, Log: log}, httpapi.Stream{Chat: a.Chat, Log: log},
-			httpapi.Gateway{Gateway: a.Gateway, Log: log}, httpapi.AgentTelemetry{Gateway: a.Gateway, Log: log}, httpapi.Tool{Gateway: a.Gateway, Log: log},
+			httpapi.Gateway{Gateway: a.Gateway, Log: log}, httpapi.AgentTelemetry{Gateway: a.Gateway, Log: log}, httpapi.Tool{Tools: a.Tools, Log: log},
 			httpapi.Health{Gateway: a.Gateway, Log: log}, httpapi.Turn{Gateway: a.Gateway, Log: log}, httpapi.Stop{Gateway: a.Gateway, Log: log},
 			agents, httpapi.People{Identity: a.Identity, Online: a.online, Log: log},
 		} {
@@ -79,7 +78,11 @@ func (a *App) agentSelf(agents httpapi.Agent) httpapi.AgentSelf {
 		if err != nil {
 			return wire.Agent{}, err
 		}
-		out.ResolvedTools = present.Tools(tool.ForAgent(tool.Holder{AgentType: out.AgentType}))
+		list, err := a.Tools.Catalogue(r.Context(), httpx.Actor(r.Context()).ID, out.AgentType)
+		if err != nil {
+			return wire.Agent{}, err
+		}
+		out.ResolvedTools = present.Tools(list)
 		return out, nil
 	}
 }

@@ -2,8 +2,8 @@ package flow
 
 import (
 	"context"
+	"encoding/json"
 
-	"github.com/agntchat/agntchat/internal/access"
 	"github.com/agntchat/agntchat/internal/directive"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
@@ -16,27 +16,39 @@ import (
 var errReplyExpected = fault.New(fault.Conflict, "reply_expected",
 	"A person wrote to you and waits for an answer: reply to them instead of ending the turn silently.")
 
-// toolEndTurn is end_turn (bridge contract 5.6). A silent reason marks the turn
-// as passed, so that prose which still comes is not posted; it is refused while a
+// endTurn is end_turn (bridge contract 5.6). A silent reason marks the turn as
+// passed, so that prose which still comes is not posted; it is refused while a
 // person waits for an answer. The other reasons change nothing here: their text is
-// posted as usual.
-func (g *Gateway) toolEndTurn(ctx context.Context, actor access.Actor, call ToolCall) (ToolResult, error) {
-	var args map[string]any
-	if err := toolArgs(call.Args, &args); err != nil {
-		return ToolResult{}, err
+// posted as usual. The schema demands nothing: an unknown or missing reason is silent.
+func (p *PlatformTools) endTurn() Tool {
+	return Tool{
+		Spec: tool.Spec{
+			Definition: tool.Definition{
+				Name: "end_turn", Category: "conversation", AlwaysLoad: true,
+				Description: "End this turn explicitly. no_action_needed: you have nothing to add and stay silent; refused when a person wrote to you. " +
+					"task_complete, awaiting_input, blocked: your text is still posted.",
+				InputSchema: json.RawMessage(`{"type":"object","properties":{` +
+					`"reason":{"type":"string","description":"Why the turn ends: no_action_needed, task_complete, awaiting_input or blocked."},` +
+					`"message":{"type":"string","description":"A short note for the record; it is not posted."}}}`),
+			},
+			DisplayName: "End the turn", Tags: []string{"conversation"}, Essential: true,
+		},
+		Handle: p.runEndTurn,
 	}
-	reason, _ := args["reason"].(string)
+}
+
+func (p *PlatformTools) runEndTurn(ctx context.Context, c ToolCaller, args ToolArgs) (ToolResult, error) {
+	reason := args.Text("reason")
 	if reason == "" {
 		reason = tool.NoActionNeeded
 	}
 	reason = cutText(reason, 100)
 	ended := map[string]any{"status": "ended", "reason": reason}
-	conv, ok := call.room()
-	if !tool.SilentReason(reason) || !ok {
-		return toolText(ended)
+	if !tool.SilentReason(reason) || c.Room.IsZero() {
+		return ToolJSON(ended)
 	}
-	err := g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
-		group, err := openTurnTx(ctx, tx, actor.ID, conv, nil)
+	err := p.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
+		group, err := openTurnTx(ctx, tx, c.Agent.ID, c.Room, nil)
 		if err != nil || len(group) == 0 {
 			return err
 		}
@@ -51,7 +63,7 @@ func (g *Gateway) toolEndTurn(ctx context.Context, actor access.Actor, call Tool
 	if err != nil {
 		return ToolResult{}, err
 	}
-	return toolText(ended)
+	return ToolJSON(ended)
 }
 
 // mayStaySilent refuses silence towards a person, unless the agent has spoken in

@@ -3,6 +3,7 @@ package flow_test
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -14,9 +15,20 @@ import (
 	"github.com/agntchat/agntchat/internal/turn"
 )
 
+// toolbox is the tools of the bench's server.
+func (b *bench) toolbox(more ...flow.Tool) *flow.Tools {
+	b.t.Helper()
+	p := &flow.PlatformTools{DB: b.DB, Chat: b.Chat, Gateway: b.g}
+	t, err := flow.NewTools(b.DB, slog.New(slog.DiscardHandler), append(p.List(), more...)...)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return t
+}
+
 func (b *bench) call(agent access.Actor, room id.Conversation, name, args string) flow.ToolResult {
 	b.t.Helper()
-	out, err := b.g.CallTool(b.t.Context(), agent, flow.ToolCall{Name: name, Args: json.RawMessage(args), ConversationID: room.String()})
+	out, err := b.toolbox().Call(b.t.Context(), agent, flow.ToolCall{Name: name, Args: json.RawMessage(args), ConversationID: room.String()})
 	if err != nil {
 		b.t.Fatalf("%s: %v", name, err)
 	}
@@ -85,7 +97,7 @@ func TestToolRefusalsAreNotErrors(t *testing.T) {
 	ada, bot, room, _ := b.couple(1, false)
 	foreign := b.Room("direct", b.Person("Eve"), b.Agent(ada, "Other"))
 	for name, tc := range map[string]struct{ tool, args, code string }{
-		"unknown":      {"rm_rf", `{}`, "unknown_tool"},
+		"unknown":      {"rm_rf", `{}`, "tool_not_found"},
 		"bad args":     {"get_messages", `[1]`, "invalid_arguments"},
 		"no room":      {"get_messages", `{"conversation_id":"nowhere"}`, "missing_conversation_id"},
 		"foreign room": {"get_messages", fmt.Sprintf(`{"conversation_id":%q}`, foreign), "not_found"},
@@ -103,7 +115,7 @@ func TestToolRefusalsAreNotErrors(t *testing.T) {
 	if out := b.call(bot, room, "get_profile", ``); !strings.Contains(out.Text, `"Nova"`) {
 		t.Errorf("get_profile: %+v", out)
 	}
-	if _, err := b.g.CallTool(t.Context(), ada, flow.ToolCall{Name: "get_profile"}); fault.KindOf(err) != fault.Forbidden {
+	if _, err := b.toolbox().Call(t.Context(), ada, flow.ToolCall{Name: "get_profile"}); fault.KindOf(err) != fault.Forbidden {
 		t.Errorf("a person calls: %v", err)
 	}
 }

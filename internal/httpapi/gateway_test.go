@@ -39,12 +39,16 @@ func openGateway(t *testing.T) *gateway {
 		t.Fatal(err)
 	}
 	t.Cleanup(g.Stop)
+	tools, err := flow.NewTools(w.DB, log, (&flow.PlatformTools{DB: w.DB, Chat: w.Chat, Gateway: g}).List()...)
+	if err != nil {
+		t.Fatal(err)
+	}
 	r := chi.NewRouter()
 	httpapi.Message{Chat: w.Chat, Log: log}.Mount(r)
 	httpapi.Stream{Chat: w.Chat, Log: log}.Mount(r)
 	httpapi.Gateway{Gateway: g, Log: log}.Mount(r)
 	httpapi.AgentTelemetry{Gateway: g, Log: log}.Mount(r)
-	httpapi.Tool{Gateway: g, Log: log}.Mount(r)
+	httpapi.Tool{Tools: tools, Log: log}.Mount(r)
 	httpapi.Health{Gateway: g, Log: log}.Mount(r)
 	httpapi.Turn{Gateway: g, Log: log}.Mount(r)
 	httpapi.Stop{Gateway: g, Log: log}.Mount(r)

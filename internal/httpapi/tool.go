@@ -14,8 +14,8 @@ import (
 
 // Tool carries out tool calls that a bridge passes through (bridge 3.8, 5.5).
 type Tool struct {
-	Gateway *flow.Gateway
-	Log     *slog.Logger
+	Tools *flow.Tools
+	Log   *slog.Logger
 }
 
 // Mount mounts the route.
@@ -30,9 +30,9 @@ func (t Tool) call(w http.ResponseWriter, r *http.Request) error {
 	if err := httpx.DecodeLimit(w, r, &in, maxMessageBody); err != nil {
 		return err
 	}
-	out, err := t.Gateway.CallTool(r.Context(), httpx.Actor(r.Context()), flow.ToolCall{
+	out, err := t.Tools.Call(r.Context(), httpx.Actor(r.Context()), flow.ToolCall{
 		Name: in.ToolName, Args: in.Args, ConversationID: in.Context.ConversationID, ActiveConversationID: in.Context.ActiveConversationID,
-		SourceMessageID: in.Context.SourceMessageID, LastSeenMessageID: in.Context.LastSeenMessageID,
+		SourceMessageID: in.Context.SourceMessageID, LastSeenMessageID: in.Context.LastSeenMessageID, TaskID: in.Context.TaskID,
 	})
 	if err != nil {
 		return err

@@ -1,21 +1,19 @@
-// Package tool defines the tools that an agent is offered: names, schemas, how a
-// bridge carries them out (bridge contract 4.5, 5.1). It does not carry anything
-// out: SDK tools are REST calls of the bridge, the others are handlers in flow
-// (tool_*.go).
+// Package tool owns what agents may be offered: the registry of tools with their
+// schemas, limits and risk, which of them an agent sees, which were assigned to it,
+// and the record of every call. It carries nothing out: handlers are in flow
+// (tool_*.go), one file a tool; the registry is assembled by app.
 package tool
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
 
-// Names of the tools.
-const (
-	SendMessage = "send_message"
-	GetMessages = "get_messages"
-	GetProfile  = "get_profile"
-	EndTurn     = "end_turn"
+	"github.com/agntchat/agntchat/internal/id"
 )
 
-// Definition is one entry of the catalogue. ExecutorMethod names a method of the
-// bridge's SDK; without one the call is passed to POST /api/mcp/call.
+// Definition is one entry of an agent's catalogue (bridge contract 4.5).
+// ExecutorMethod names a method of a stock bridge's SDK, which makes it a REST call
+// of that bridge; without one the call is passed to the dispatcher.
 type Definition struct {
 	Name           string
 	Description    string
@@ -25,15 +23,84 @@ type Definition struct {
 	AlwaysLoad     bool
 }
 
-// Holder is what a catalogue depends on.
-type Holder struct {
-	AgentType string
+// Risk says when a person is asked before a tool runs.
+type Risk uint8
+
+// The risk classes. Low reads, or acts where people see it at once. Medium reaches
+// outside without changing anything there. High changes something outside or what
+// cannot be undone: it asks once untrusted text has entered the turn. Critical asks
+// always.
+const (
+	Low Risk = iota
+	Medium
+	High
+	Critical
+)
+
+var riskNames = [...]string{"low", "medium", "high", "critical"}
+
+// String gives the class's stable name.
+func (r Risk) String() string { return riskNames[r] }
+
+// Asks reports that a person has to allow the call, in a turn that untrusted text
+// has or has not entered.
+func (r Risk) Asks(marked bool) bool { return r == Critical || (r == High && marked) }
+
+// Limits bound the calls of one tool. Zero fields take the defaults that stand with them.
+type Limits struct {
+	PerMinute int           // calls of one agent a minute (60)
+	Burst     int           // calls at once before the rate counts (PerMinute)
+	Args      int           // bytes of the arguments (256 KiB)
+	Result    int           // bytes of the text for the model (60,000)
+	Timeout   time.Duration // 30 s
 }
 
-// ForAgent is the agent's catalogue, always in the same order: a changed byte of
-// it is billed again (bridge contract 6.1).
-func ForAgent(Holder) []Definition {
-	return []Definition{sendMessage(), getMessages(), getProfile(), endTurn()}
+func (l Limits) withDefaults() Limits {
+	set := func(v *int, def int) {
+		if *v == 0 {
+			*v = def
+		}
+	}
+	set(&l.PerMinute, 60)
+	set(&l.Burst, l.PerMinute)
+	set(&l.Args, 256<<10)
+	set(&l.Result, 60_000)
+	if l.Timeout == 0 {
+		l.Timeout = 30 * time.Second
+	}
+	return l
+}
+
+// Facts is what decides whether an agent sees a tool.
+type Facts struct {
+	AgentID   id.Participant
+	AgentType string          // worker | orchestrator | reviewer | observer
+	Choices   map[string]bool // by tool name: true assigned, false taken away
+	APIs      int             // custom HTTP APIs that the agent may call
+}
+
+// Spec is everything that is known about a tool before it runs.
+type Spec struct {
+	Definition
+	DisplayName string
+	Tags        []string // groups in a client (desktop contract 5.14)
+	// Assigned means: only agents to which it was assigned see it; any other tool is
+	// seen by all, and can be taken away from one agent unless it is Essential.
+	Assigned  bool
+	Essential bool
+	Risk      Risk
+	Limits    Limits
+	// Relevant hides the tool from agents that have no use for it. Nil hides it from none.
+	Relevant func(Facts) bool
+}
+
+// Seen reports that the agent of these facts is offered the tool.
+func (s Spec) Seen(f Facts) bool {
+	choice, chosen := f.Choices[s.Name]
+	if !s.Essential && ((s.Assigned && !choice) || (!s.Assigned && chosen && !choice)) {
+		return false
+	}
+	return s.Relevant == nil || s.Relevant(f)
 }
 
 // Reasons of end_turn that end a turn without text; any other reason that is not
@@ -52,53 +119,5 @@ func SilentReason(reason string) bool {
 		return false
 	default:
 		return true
-	}
-}
-
-func sendMessage() Definition {
-	return Definition{
-		Name:           SendMessage,
-		ExecutorMethod: SendMessage,
-		Category:       "messaging",
-		Description: "Post a message in a conversation you are a member of. Your final answer of this turn is posted by itself: " +
-			"use this only for another conversation, or for something to say before you are done.",
-		InputSchema: json.RawMessage(`{"type":"object","properties":{` +
-			`"conversation_id":{"type":"string","description":"Id of the conversation; \"current\" is the one of this turn."},` +
-			`"content":{"type":"string","description":"The text, Markdown allowed."}},"required":["conversation_id","content"]}`),
-	}
-}
-
-func getMessages() Definition {
-	return Definition{
-		Name:           GetMessages,
-		ExecutorMethod: GetMessages,
-		Category:       "messaging",
-		Description:    "Read the newest messages of a conversation you are a member of, newest first.",
-		InputSchema: json.RawMessage(`{"type":"object","properties":{` +
-			`"conversation_id":{"type":"string","description":"Id of the conversation; \"current\" is the one of this turn."},` +
-			`"limit":{"type":"integer","minimum":1,"maximum":100,"default":20,"description":"How many."}},"required":["conversation_id"]}`),
-	}
-}
-
-func getProfile() Definition {
-	return Definition{
-		Name:           GetProfile,
-		ExecutorMethod: GetProfile,
-		Category:       "identity",
-		Description:    "Read your own profile: name, role, owner, settings.",
-		InputSchema:    json.RawMessage(`{"type":"object","properties":{}}`),
-	}
-}
-
-func endTurn() Definition {
-	return Definition{
-		Name:       EndTurn,
-		Category:   "conversation",
-		AlwaysLoad: true,
-		Description: "End this turn explicitly. no_action_needed: you have nothing to add and stay silent; refused when a person wrote to you. " +
-			"task_complete, awaiting_input, blocked: your text is still posted.",
-		InputSchema: json.RawMessage(`{"type":"object","properties":{` +
-			`"reason":{"type":"string","enum":["no_action_needed","task_complete","awaiting_input","blocked"],"description":"Why the turn ends."},` +
-			`"message":{"type":"string","description":"A short note for the record; it is not posted."}},"required":["reason"]}`),
 	}
 }

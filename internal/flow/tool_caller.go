@@ -1,0 +1,227 @@
+package flow
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/agntchat/agntchat/internal/access"
+	"github.com/agntchat/agntchat/internal/chat"
+	"github.com/agntchat/agntchat/internal/fault"
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/pg"
+	"github.com/agntchat/agntchat/internal/tool"
+	"github.com/agntchat/agntchat/internal/view"
+)
+
+// caller finds out on whose behalf a call is made. What the bridge says is believed
+// only where our own rows say so too: a message that the agent has or had a turn
+// about, a task it works at, else the open turn of the room. A call that belongs to
+// none of them is the agent's own initiative, which is its owner's.
+func (t *Tools) caller(ctx context.Context, actor access.Actor, call ToolCall) (ToolCaller, error) {
+	c := ToolCaller{Agent: actor}
+	for _, s := range []string{call.ActiveConversationID, call.ConversationID} {
+		if v, err := id.Parse[id.Conversation](s); err == nil && c.Room.IsZero() {
+			c.Room = v
+		}
+	}
+	c.LastSeen, _ = id.Parse[id.Message](call.LastSeenMessageID) // anything else is none
+	if task, err := id.Parse[id.Task](call.TaskID); err == nil && t.Tasks != nil {
+		person, ok, err := t.Tasks.RequesterOf(ctx, actor.ID, task)
+		if err != nil {
+			return c, err
+		}
+		if ok {
+			c.Task, c.Person = task, t.person(actor, person)
+			return c, t.mark(ctx, &c)
+		}
+	}
+	source, _ := id.Parse[id.Message](call.SourceMessageID) // anything else is none
+	if !source.IsZero() {
+		had, err := view.HadTurn(ctx, t.DB, actor.ID, source)
+		if err != nil {
+			return c, err
+		}
+		if !had {
+			source = id.Message{}
+		}
+	}
+	if source.IsZero() && !c.Room.IsZero() {
+		var err error
+		if source, err = view.OpenMessage(ctx, t.DB, actor.ID, c.Room); err != nil {
+			return c, err
+		}
+	}
+	if source.IsZero() {
+		c.Person = t.person(actor, actor.OwnerID)
+		return c, nil
+	}
+	c.SourceMessage = source
+	found := map[id.Participant]bool{}
+	if err := t.principals(ctx, source, found, map[id.Message]bool{}); err != nil {
+		return c, err
+	}
+	for p := range found {
+		if len(found) == 1 {
+			c.Person = t.person(actor, p)
+		}
+	}
+	return c, t.mark(ctx, &c)
+}
+
+func (t *Tools) person(agent access.Actor, p id.Participant) access.Actor {
+	if p.IsZero() {
+		return access.Actor{}
+	}
+	return access.Actor{Kind: access.Person, ID: p, OwnerID: p, OrganizationID: agent.OrganizationID}
+}
+
+// mostCauses bounds how many messages are looked at to find who began.
+const mostCauses = 24
+
+// principals follows a message back to the people who caused it. Two of them, or a
+// chain that is too long, mean that it is nobody's alone: the zero id is added.
+func (t *Tools) principals(ctx context.Context, msg id.Message, found map[id.Participant]bool, seen map[id.Message]bool) error {
+	if seen[msg] {
+		return nil
+	}
+	seen[msg] = true
+	if len(seen) > mostCauses {
+		found[id.Participant{}] = true
+		return nil
+	}
+	c, ok, err := view.CauseOf(ctx, t.DB, msg)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		found[id.Participant{}] = true
+	case c.SenderKind == "human":
+		found[c.SenderID] = true
+	case c.SenderKind != "agent":
+		found[id.Participant{}] = true
+	case len(c.Triggers) == 0:
+		found[c.OwnerID] = true // it spoke by itself
+	}
+	for _, m := range c.Triggers {
+		if err := t.principals(ctx, m, found, seen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mark finds out whether untrusted text has entered: by a tool of this turn or
+// task, or because another owner's agent wrote what is answered.
+func (t *Tools) mark(ctx context.Context, c *ToolCaller) (err error) {
+	if c.Marked, err = tool.Marked(ctx, t.DB, c.Agent.ID, c.SourceMessage, c.Task); err != nil || c.Marked || c.SourceMessage.IsZero() {
+		return err
+	}
+	cause, ok, err := view.CauseOf(ctx, t.DB, c.SourceMessage)
+	c.Marked = ok && cause.SenderKind == chat.Agent && cause.OwnerID != c.Agent.OwnerID
+	return err
+}
+
+// mayReach: the person could write to this participant themselves.
+func mayReach(ctx context.Context, q pg.Querier, person access.Actor, peer id.Participant) error {
+	known, err := view.Reachable(ctx, q, person.ID, person.OwnerID, person.OrganizationID, []id.Participant{peer})
+	if err != nil {
+		return err
+	}
+	if _, ok := known[peer]; !ok && peer != person.ID {
+		return fault.ErrNotFound
+	}
+	return nil
+}
+
+// arguments fills in what a model cannot know (bridge contract 5.2) and validates.
+func (t *Tools) arguments(spec tool.Spec, call ToolCall, c ToolCaller) (ToolArgs, error) {
+	args, err := newToolArgs(call.Args)
+	if err != nil {
+		return args, err
+	}
+	fill := func(key, value string, placeholder func(string) bool) error {
+		if value == "" || !t.registry.Takes(spec.Name, key) || (args.Has(key) && !placeholder(args.Text(key))) {
+			return nil
+		}
+		if _, isText := args.Value(key).(string); args.Has(key) && !isText {
+			return nil
+		}
+		return args.set(key, value)
+	}
+	for _, f := range []struct {
+		key, value  string
+		placeholder func(string) bool
+	}{
+		{"conversation_id", orEmpty(c.Room), placeholderRoom}, {"active_conversation_id", orEmpty(c.Room), placeholderRoom},
+		{"source_conversation_id", orEmpty(c.Room), placeholderRoom}, {"huddle_id", orEmpty(c.Room), placeholderRoom},
+		{"task_id", orEmpty(c.Task), placeholderTask}, {"opened_by_task_id", orEmpty(c.Task), placeholderTask},
+		{"user_id", orEmpty(c.Agent.OwnerID), func(string) bool { return true }},
+		{"source_message_id", orEmpty(c.SourceMessage), blank}, {"last_seen_message_id", orEmpty(c.LastSeen), blank},
+	} {
+		if err := fill(f.key, f.value, f.placeholder); err != nil {
+			return args, err
+		}
+	}
+	return args, t.registry.Check(spec.Name, args.Raw)
+}
+
+func orEmpty[T interface {
+	IsZero() bool
+	fmt.Stringer
+}](v T) string {
+	if v.IsZero() {
+		return ""
+	}
+	return v.String()
+}
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }
+
+func bare(s string) string { return strings.ToLower(strings.Trim(s, "<> ")) }
+
+func placeholderRoom(s string) bool {
+	switch s = bare(s); s {
+	case "", "current", "this", "this_conv", "this_conversation", "conversation_id", "conv_id":
+		return true
+	default:
+		return strings.HasPrefix(s, "{{") && strings.HasSuffix(s, "}}")
+	}
+}
+
+func placeholderTask(s string) bool {
+	switch s = bare(s); s {
+	case "", "current", "current_task", "task", "task_id", "this", "this_task":
+		return true
+	default:
+		return strings.HasPrefix(s, "{{") && strings.HasSuffix(s, "}}")
+	}
+}
+
+// inFlight counts what runs, per agent.
+type inFlight struct {
+	mu   sync.Mutex
+	most int
+	n    map[id.Participant]int
+}
+
+func newInFlight(most int) *inFlight { return &inFlight{most: most, n: map[id.Participant]int{}} }
+
+func (f *inFlight) enter(a id.Participant) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.n[a] >= f.most {
+		return false
+	}
+	f.n[a]++
+	return true
+}
+
+func (f *inFlight) leave(a id.Participant) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.n[a]--; f.n[a] <= 0 {
+		delete(f.n, a)
+	}
+}

@@ -1,0 +1,86 @@
+package tool
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/pg"
+)
+
+// Outcome is what came of a call.
+type Outcome string
+
+// The outcomes. Refused is what the agent can read and act on; Failed is ours.
+const (
+	Done     Outcome = "done"
+	Refused  Outcome = "refused"
+	Failed   Outcome = "failed"
+	TimedOut Outcome = "timed_out"
+)
+
+// Call is the record of one call: no arguments, no result (field.md 36). Zero ids
+// are absent.
+type Call struct {
+	AgentID        id.Participant
+	PersonID       id.Participant // on whose behalf
+	ConversationID id.Conversation
+	TaskID         id.Task
+	MessageID      id.Message // what the turn answers
+	Tool           string
+	Outcome        Outcome
+	Code           string
+	ArgsHash       []byte // SHA-256
+	ArgsBytes      int
+	ResultBytes    int
+	Untrusted      bool // its result is text of strangers
+	ApprovalID     id.Approval
+	Took           time.Duration
+}
+
+// Record stores the call.
+func Record(ctx context.Context, db *pg.DB, c Call) error {
+	_, err := db.Exec(ctx, insertCallSQL, c.AgentID, c.PersonID, c.ConversationID, c.TaskID, c.MessageID, c.Tool, string(c.Outcome), c.Code, c.ArgsHash, c.ArgsBytes, c.ResultBytes,
+		c.Untrusted, c.ApprovalID, c.Took.Milliseconds())
+	if err != nil {
+		return fmt.Errorf("record tool call: %w", err)
+	}
+	return nil
+}
+
+// Marked reports that untrusted text has entered the agent's turn about this
+// message, or its work at this task.
+func Marked(ctx context.Context, q pg.Querier, agent id.Participant, msg id.Message, task id.Task) (marked bool, err error) {
+	if err := q.QueryRow(ctx, markedSQL, agent, msg, task).Scan(&marked); err != nil {
+		return false, fmt.Errorf("read mark of turn: %w", err)
+	}
+	return marked, nil
+}
+
+// Choices are the tools that were assigned to the agent (true) or taken away (false).
+func Choices(ctx context.Context, q pg.Querier, agent id.Participant) (map[string]bool, error) {
+	rows, err := q.Query(ctx, choicesSQL, agent)
+	if err != nil {
+		return nil, fmt.Errorf("read tools of agent: %w", err)
+	}
+	defer rows.Close()
+	out := map[string]bool{}
+	for rows.Next() {
+		var name string
+		var enabled bool
+		if err := rows.Scan(&name, &enabled); err != nil {
+			return nil, fmt.Errorf("read tools of agent: %w", err)
+		}
+		out[name] = enabled
+	}
+	return out, rows.Err()
+}
+
+// ChooseTx assigns a tool to the agent or takes it away.
+func ChooseTx(ctx context.Context, tx *pg.Tx, agent id.Participant, tool string, enabled bool, by id.Participant) error {
+	if _, err := tx.Exec(ctx, chooseSQL, agent, tool, enabled, by); err != nil {
+		return fmt.Errorf("choose tool: %w", err)
+	}
+	return nil
+}

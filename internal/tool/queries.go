@@ -1,0 +1,15 @@
+package tool
+
+const (
+	insertCallSQL = `INSERT INTO tool_calls (agent_id, person_id, conversation_id, task_id, message_id, tool, outcome, code, args_hash, args_bytes, result_bytes,
+			untrusted, approval_id, duration_ms)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
+
+	markedSQL = `SELECT EXISTS (SELECT 1 FROM tool_calls WHERE untrusted AND agent_id = $1 AND message_id = $2)
+			OR EXISTS (SELECT 1 FROM tool_calls WHERE untrusted AND agent_id = $1 AND task_id = $3)`
+
+	choicesSQL = `SELECT tool, enabled FROM agent_tools WHERE agent_id = $1`
+
+	chooseSQL = `INSERT INTO agent_tools (agent_id, tool, enabled, chosen_by) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (agent_id, tool) DO UPDATE SET enabled = EXCLUDED.enabled, chosen_by = EXCLUDED.chosen_by, updated_at = now()`
+)

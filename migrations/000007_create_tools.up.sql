@@ -1,0 +1,42 @@
+-- Owner: tool (agent_tools, tool_calls).
+
+-- What was chosen for one agent: a tool that needs assignment was assigned, or one
+-- that everybody has was taken away.
+CREATE TABLE agent_tools (
+    agent_id    uuid NOT NULL REFERENCES agents (id) ON DELETE CASCADE,
+    tool        text NOT NULL CHECK (length(tool) BETWEEN 1 AND 100),
+    enabled     boolean NOT NULL,
+    chosen_by   uuid NOT NULL REFERENCES participants (id),
+    inserted_at timestamptz(6) NOT NULL DEFAULT now(),
+    updated_at  timestamptz(6) NOT NULL DEFAULT now(),
+    PRIMARY KEY (agent_id, tool)
+);
+COMMENT ON TABLE agent_tools IS 'owner: tool';
+ALTER TABLE agent_tools ENABLE ROW LEVEL SECURITY;
+
+-- Every call, without arguments and without results: ids, times, what came of it.
+CREATE TABLE tool_calls (
+    id              uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    agent_id        uuid NOT NULL REFERENCES agents (id) ON DELETE CASCADE,
+    person_id       uuid,
+    conversation_id uuid,
+    task_id         uuid,
+    message_id      uuid,
+    tool            text NOT NULL,
+    outcome         text NOT NULL CHECK (outcome IN ('done', 'refused', 'failed', 'timed_out')),
+    code            text NOT NULL DEFAULT '',
+    args_hash       bytea NOT NULL,
+    args_bytes      integer NOT NULL,
+    result_bytes    integer NOT NULL,
+    untrusted       boolean NOT NULL DEFAULT false,
+    approval_id     uuid,
+    duration_ms     integer NOT NULL,
+    inserted_at     timestamptz(6) NOT NULL DEFAULT now()
+);
+COMMENT ON TABLE tool_calls IS 'owner: tool';
+ALTER TABLE tool_calls ENABLE ROW LEVEL SECURITY;
+CREATE INDEX tool_calls_agent_idx ON tool_calls (agent_id, inserted_at DESC);
+CREATE INDEX tool_calls_age_idx ON tool_calls (inserted_at);
+-- Has untrusted text entered this turn or task?
+CREATE INDEX tool_calls_marked_message_idx ON tool_calls (agent_id, message_id) WHERE untrusted;
+CREATE INDEX tool_calls_marked_task_idx ON tool_calls (agent_id, task_id) WHERE untrusted;
