@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strconv"
+)
+
+// Identity is what is known of a store's owner without its passphrase. Keys are unpadded base64.
+type Identity struct {
+	Address     string
+	IdentityKey string
+	SigningKey  string
+	Name        string // self-chosen display name, may be empty
+	Relay       string // saved address of the relay, may be empty
+}
+
+func (t *Tx) meta(k string) (string, error) {
+	var v []byte
+	_, err := t.one(sqlMeta, []any{k}, []any{&v})
+	return string(v), err
+}
+
+func (t *Tx) setMeta(k, v string) error { return t.exec(sqlSetMeta, k, []byte(v)) }
+
+// Unlock gives the passphrase. Errors: [ErrPassphrase].
+func (s *Store) Unlock(ctx context.Context, pass Passphrase) error {
+	if s.seal != nil {
+		return nil
+	}
+	var d derivation
+	var proof string
+	err := s.Tx(ctx, func(tx *Tx) (err error) {
+		if d, err = tx.derivation(); err != nil {
+			return err
+		}
+		proof, err = tx.meta(metaProof)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	// Deriving takes long on purpose: outside the transaction.
+	seal, err := d.sealer(pass)
+	if err != nil {
+		return err
+	}
+	if _, err := seal.open(metaProof, []byte(proof)); err != nil {
+		return ErrPassphrase
+	}
+	s.seal = seal
+	return nil
+}
+
+// Identity reads the owner.
+func (t *Tx) Identity() (i Identity, err error) {
+	for k, into := range map[string]*string{metaAddress: &i.Address, metaIdentity: &i.IdentityKey, metaSigning: &i.SigningKey, metaName: &i.Name, metaRelay: &i.Relay} {
+		var e error
+		*into, e = t.meta(k)
+		err = errors.Join(err, e)
+	}
+	return i, err
+}
+
+// SetIdentity writes the owner of a new store.
+func (t *Tx) SetIdentity(i Identity) error {
+	return errors.Join(t.setMeta(metaAddress, i.Address), t.setMeta(metaIdentity, i.IdentityKey), t.setMeta(metaSigning, i.SigningKey),
+		t.setMeta(metaName, i.Name), t.setMeta(metaRelay, i.Relay))
+}
+
+// Account is the pickle of the account, nil when none was saved.
+func (t *Tx) Account() ([]byte, error) {
+	v, err := t.meta(metaAccount)
+	return []byte(v), err
+}
+
+// SetAccount saves the pickle of the account.
+func (t *Tx) SetAccount(pickle []byte) error { return t.setMeta(metaAccount, string(pickle)) }
+
+// APIKey is the saved key of the relay, empty when there is none.
+func (t *Tx) APIKey() (string, error) {
+	v, err := t.meta(metaAPIKey)
+	if err != nil || v == "" {
+		return "", err
+	}
+	plain, err := t.open(metaAPIKey, "", []byte(v))
+	return string(plain), err
+}
+
+// SetAPIKey saves the relay's key, sealed.
+func (t *Tx) SetAPIKey(key string) error {
+	sealed, err := t.close(metaAPIKey, "", []byte(key))
+	if err != nil {
+		return err
+	}
+	return t.setMeta(metaAPIKey, string(sealed))
+}
+
+// FallbackAt is when the fallback key was made, Unix seconds; 0 when never.
+func (t *Tx) FallbackAt() (float64, error) {
+	v, err := t.meta(metaFallback)
+	if err != nil || v == "" {
+		return 0, err
+	}
+	at, err := strconv.ParseFloat(v, 64)
+	if err != nil {
+		return 0, nil //nolint:nilerr // an unreadable time is an old one: a new key is made
+	}
+	return at, nil
+}
+
+// SetFallbackAt notes that a fallback key was made now.
+func (t *Tx) SetFallbackAt() error {
+	return t.setMeta(metaFallback, strconv.FormatFloat(t.now, 'f', -1, 64))
+}
+
+// GroupCap is the most members a group may have, as the relay last said; 100 until it did.
+func (t *Tx) GroupCap() (int, error) {
+	v, err := t.meta(metaGroupCap)
+	if err != nil {
+		return 0, err
+	}
+	if n, err := strconv.Atoi(v); err == nil && n > 0 {
+		return n, nil
+	}
+	return 100, nil
+}
+
+// SetGroupCap keeps what the relay said.
+func (t *Tx) SetGroupCap(n int) error { return t.setMeta(metaGroupCap, strconv.Itoa(n)) }
