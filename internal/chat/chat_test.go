@@ -42,10 +42,12 @@ func room(t *testing.T, tx *pg.Tx) (id.Conversation, id.Participant) {
 func say(t *testing.T, tx *pg.Tx, c id.Conversation, p id.Participant, meta string) (id.Message, chat.Placed) {
 	t.Helper()
 	m := id.New[id.Message]()
-	at, err := chat.InsertTx(t.Context(), tx, chat.NewMessage{
+	var b pg.Batch
+	var at chat.Placed
+	chat.AddInsert(&b, chat.NewMessage{
 		ID: m, ConversationID: c, SenderID: p, SenderKind: chat.Human, Content: "x", ContentType: "text", Metadata: json.RawMessage(meta),
-	})
-	if err != nil {
+	}, &at)
+	if err := pg.Run(t.Context(), tx, &b); err != nil {
 		t.Fatal(err)
 	}
 	return m, at

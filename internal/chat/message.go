@@ -53,6 +53,15 @@ type NewMessage struct {
 	TurnGroupID       *string
 	Mentions          []id.Participant
 	ClientKey         string
+	// Streak replaces what the room counts of agents' messages in a row; nil leaves it.
+	Streak *Streak
+}
+
+// Streak is how many messages of agents stand in a row, and whether the notice
+// about them was shown (decision 9).
+type Streak struct {
+	Count   int
+	Noticed bool
 }
 
 // Placed is what the room gave a message.
@@ -62,39 +71,43 @@ type Placed struct {
 	At         time.Time
 }
 
-// InsertTx stores a message, moves the sender's read mark behind it and records
-// the change, all in one statement. The room must be locked by LockTx. The
+// AddInsert stores a message, moves the sender's read mark behind it and records
+// the change, all in one statement of a batch. The room must be locked. The
 // message gets the next dense number and a time later than every other in the
-// room.
-func InsertTx(ctx context.Context, tx *pg.Tx, n NewMessage) (Placed, error) {
-	var p Placed
+// room: p tells when the batch has run.
+func AddInsert(b *pg.Batch, n NewMessage, p *Placed) {
 	var key *string
 	if n.ClientKey != "" {
 		key = &n.ClientKey
 	}
-	err := tx.QueryRow(ctx, sqlInsertMessage, n.ID, n.ConversationID, n.SenderID, n.SenderKind, n.Content, n.ContentType, n.MessageType,
-		nullJSON(n.ContentStructured), objectJSON(n.Metadata), n.ParentMessageID, n.CorrelationID, n.TurnGroupID, id.Strings(n.Mentions), key).
-		Scan(&p.Version, &p.MessageSeq, &p.At)
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok && strings.HasPrefix(e.Code, "22") {
-		return Placed{}, errData.Because(err)
+	var streak *int
+	var noticed *bool
+	if n.Streak != nil {
+		streak, noticed = &n.Streak.Count, &n.Streak.Noticed
 	}
-	if err != nil {
-		return Placed{}, fmt.Errorf("insert message: %w", err)
-	}
-	return p, nil
+	var found bool
+	read := pg.ReadValues(&found, &p.Version, &p.MessageSeq, &p.At)
+	b.Add(func(rows pgx.Rows) error {
+		err := read(rows)
+		if e, ok := errors.AsType[*pgconn.PgError](err); ok && strings.HasPrefix(e.Code, "22") {
+			return errData.Because(err)
+		}
+		if err == nil && !found {
+			err = ErrRoomNotFound
+		}
+		if err != nil {
+			return fmt.Errorf("insert message: %w", err)
+		}
+		return nil
+	}, sqlInsertMessage, n.ID, n.ConversationID, n.SenderID, n.SenderKind, n.Content, n.ContentType, n.MessageType, nullJSON(n.ContentStructured),
+		objectJSON(n.Metadata), n.ParentMessageID, n.CorrelationID, n.TurnGroupID, id.Strings(n.Mentions), key, streak, noticed)
 }
 
-// FindByKey is the message that the sender stored under this key, in whatever
-// room; zero when there is none.
-func FindByKey(ctx context.Context, q pg.Querier, sender id.Participant, key string) (m id.Message, c id.Conversation, err error) {
-	err = q.QueryRow(ctx, sqlFindByKey, sender, key).Scan(&m, &c)
-	if pg.IsNotFound(err) {
-		return id.Message{}, id.Conversation{}, nil
-	}
-	if err != nil {
-		return id.Message{}, id.Conversation{}, fmt.Errorf("find message by key: %w", err)
-	}
-	return m, c, nil
+// AddFindByKey finds the message that the sender stored under this key, in
+// whatever room; m stays zero when there is none.
+func AddFindByKey(b *pg.Batch, sender id.Participant, key string, m *id.Message, c *id.Conversation) {
+	var found bool
+	b.Add(pg.ReadValues(&found, m, c), sqlFindByKey, sender, key)
 }
 
 // Brief is what decisions about one message need.
@@ -160,10 +173,9 @@ func objectJSON(m json.RawMessage) string {
 	return string(m)
 }
 
-// InRoom reports whether a message, deleted ones too, belongs to a room.
-func InRoom(ctx context.Context, q pg.Querier, c id.Conversation, m id.Message) (bool, error) {
-	_, ok, err := SeqOf(ctx, q, c, m)
-	return ok, err
+// AddSeqOf is SeqOf in a batch.
+func AddSeqOf(b *pg.Batch, c id.Conversation, m id.Message, seq *int64, found *bool) {
+	b.Add(pg.ReadValues(found, seq), sqlSeqOf, c, m)
 }
 
 // SeqOf is the number of a message, deleted ones too, in a room; false when it

@@ -23,8 +23,6 @@ const (
 
 	sqlDeleteRoom = `UPDATE conversations SET deleted_at = now() WHERE id = $1::uuid AND deleted_at IS NULL`
 
-	sqlSetStreak = `UPDATE conversations SET agent_streak = $2::integer, streak_notice = $3::boolean WHERE id = $1::uuid`
-
 	// Members of one transaction come in the order given: the first agent answers (decision 9).
 	sqlAddMember = `INSERT INTO conversation_members (conversation_id, participant_id, role, last_read_seq, joined_at)
 		SELECT c.id, $2::uuid, $3::text, c.message_seq, greatest(now(), (SELECT max(o.joined_at) + interval '1 microsecond'
@@ -52,7 +50,8 @@ const (
 	sqlInsertMessage = `WITH room AS (
 			UPDATE conversations SET version = version + 1, message_seq = message_seq + 1,
 				last_message_at = greatest(now(), last_message_at + interval '1 microsecond'),
-				updated_at = greatest(now(), last_message_at + interval '1 microsecond')
+				updated_at = greatest(now(), last_message_at + interval '1 microsecond'),
+				agent_streak = COALESCE($15::integer, agent_streak), streak_notice = COALESCE($16::boolean, streak_notice)
 			WHERE id = $2::uuid RETURNING id, version, message_seq, last_message_at
 		), msg AS (
 			INSERT INTO messages (id, conversation_id, seq, sender_id, sender_kind, content, content_type, message_type, content_structured,

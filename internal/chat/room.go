@@ -112,6 +112,11 @@ func LockTx(ctx context.Context, tx *pg.Tx, c id.Conversation) (Room, error) {
 	return oneRoom(ctx, tx, sqlLockRoom, c)
 }
 
+// AddLock is LockTx in a batch: what the batch does next is done under the lock.
+func AddLock(b *pg.Batch, c id.Conversation, into *Room, found *bool) {
+	b.Add(pg.ReadOne(into, found), sqlLockRoom, c)
+}
+
 func oneRoom(ctx context.Context, q pg.Querier, sql string, c id.Conversation) (Room, error) {
 	rows, err := q.Query(ctx, sql, c)
 	if err != nil {
@@ -145,12 +150,6 @@ func SetAgentsAddTx(ctx context.Context, tx *pg.Tx, c id.Conversation, yes bool)
 // DeleteTx hides a room for good. Its rows stay until retention removes them.
 func DeleteTx(ctx context.Context, tx *pg.Tx, c id.Conversation) error {
 	return exec(ctx, tx, "delete room", sqlDeleteRoom, c)
-}
-
-// SetStreakTx stores the count of agent messages in a row and whether its notice
-// was shown (decision 9).
-func SetStreakTx(ctx context.Context, tx *pg.Tx, c id.Conversation, streak int, noticed bool) error {
-	return exec(ctx, tx, "set streak", sqlSetStreak, c, streak, noticed)
 }
 
 func exec(ctx context.Context, tx *pg.Tx, what, sql string, args ...any) error {

@@ -98,8 +98,10 @@ func (c *Chat) notice(ctx context.Context, tx *pg.Tx, room *locked, n Notice) (v
 		ID: id.New[id.Message](), ConversationID: room.ID, SenderKind: chat.System, Content: text, ContentType: "text",
 		MessageType: new(noticeType), Metadata: meta,
 	}
-	placed, err := chat.InsertTx(ctx, tx, row)
-	if err != nil {
+	var b pg.Batch
+	var placed chat.Placed
+	chat.AddInsert(&b, row, &placed)
+	if err := pg.Run(ctx, tx, &b); err != nil {
 		return view.Message{}, err
 	}
 	m := asView(row, placed, access.System(), room)

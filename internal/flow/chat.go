@@ -77,26 +77,29 @@ type locked struct {
 }
 
 // lock takes the room's lock for a change by the actor, who may at least read it.
-func (c *Chat) lock(ctx context.Context, tx *pg.Tx, actor access.Actor, conv id.Conversation) (*locked, error) {
-	r, err := chat.LockTx(ctx, tx, conv)
-	if err != nil {
-		return nil, err
-	}
-	l := &locked{Room: r}
+// Further reads under the lock go in the same round trip.
+func (c *Chat) lock(ctx context.Context, tx *pg.Tx, actor access.Actor, conv id.Conversation, further ...func(*pg.Batch)) (*locked, error) {
+	l := &locked{}
+	var b pg.Batch
+	var there, member bool
+	chat.AddLock(&b, conv, &l.Room, &there)
 	if !actor.ID.IsZero() {
-		m, ok, err := view.MemberOf(ctx, tx, conv, actor.ID)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			l.self, l.role = m, m.Role
-		}
+		view.AddMember(&b, conv, actor.ID, &l.self, &member)
 	}
-	if err := access.ReadRoom(actor, facts(r, l.role)); err != nil {
-		return nil, err
+	view.AddSeats(&b, conv, &l.seats)
+	for _, add := range further {
+		add(&b)
 	}
-	l.seats, err = view.SeatsOf(ctx, tx, conv)
-	return l, err
+	if err := pg.Run(ctx, tx, &b); err != nil {
+		return nil, fmt.Errorf("lock room: %w", err)
+	}
+	if !there {
+		return nil, chat.ErrRoomNotFound
+	}
+	if member {
+		l.role = l.self.Role
+	}
+	return l, access.ReadRoom(actor, facts(l.Room, l.role))
 }
 
 // everybody is the ids of all members but one.

@@ -25,3 +25,6 @@ func (g *Gateway) Claiming(agent id.Participant) bool {
 	_, ok := g.disp.agents[agent]
 	return ok
 }
+
+// TellNow tells people what changed about an agent here and now.
+func (g *Gateway) TellNow(ctx context.Context, agent id.Participant) { g.tellAgent(ctx, agent) }

@@ -15,6 +15,7 @@ import (
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/flow/flowtest"
 	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/pg/pgtest"
 	"github.com/agntchat/agntchat/internal/turn"
 	"github.com/agntchat/agntchat/internal/view"
 )
@@ -32,9 +33,9 @@ var quick = flow.GatewayConfig{
 	MessageLease: time.Minute, MostTurn: 10 * time.Minute, ExecutorTimeout: time.Minute, Sweep: 20 * time.Millisecond, Poll: 20 * time.Millisecond,
 }
 
-func newBench(t *testing.T, cfg flow.GatewayConfig) *bench {
+func newBench(t *testing.T, cfg flow.GatewayConfig, opts ...pgtest.Option) *bench {
 	t.Helper()
-	b := &bench{World: flowtest.New(t), t: t, cfg: cfg}
+	b := &bench{World: flowtest.New(t, opts...), t: t, cfg: cfg}
 	b.boot()
 	return b
 }

@@ -77,20 +77,21 @@ func (c *Chat) PostTx(ctx context.Context, tx *pg.Tx, actor access.Actor, in Pos
 	if err != nil {
 		return Posted{}, err
 	}
-	room, err := c.lock(ctx, tx, actor, d.ConversationID)
+	var g grounds
+	room, err := c.lock(ctx, tx, actor, d.ConversationID, func(b *pg.Batch) { g.read(b, actor, d) })
 	if err != nil {
 		return Posted{}, err
 	}
 	if err := access.PostInRoom(actor, facts(room.Room, room.role)); err != nil {
 		return Posted{}, err
 	}
-	if first, found, err := c.firstResult(ctx, tx, actor, d); err != nil || found {
+	if first, found, err := c.firstResult(ctx, tx, d, g); err != nil || found {
 		return first, err
 	}
-	if err := knownParent(ctx, tx, d); err != nil {
-		return Posted{}, err
+	if d.ParentMessageID != nil && !g.parent {
+		return Posted{}, errInvalidPost.With("parentMessageId", "unknown", "The quoted message is not in this room.")
 	}
-	claim, refused, err := c.underClaim(ctx, tx, actor, d)
+	refused, err := c.underClaim(ctx, tx, actor, room, d, g)
 	if err != nil || refused != nil {
 		return deref(refused), err
 	}
@@ -98,14 +99,41 @@ func (c *Chat) PostTx(ctx context.Context, tx *pg.Tx, actor access.Actor, in Pos
 	if err != nil {
 		return Posted{}, err
 	}
-	posted, err := c.store(ctx, tx, actor, room, d, m, claim)
+	posted, err := c.store(ctx, tx, actor, room, d, m, g.claim)
 	if err != nil {
 		return Posted{}, err
 	}
-	if err := c.settle(ctx, tx, actor, d, claim, posted.Message.ID); err != nil {
+	if err := c.settle(ctx, tx, actor, d, g.claim, posted.Message.ID); err != nil {
 		return Posted{}, err
 	}
 	return posted, nil
+}
+
+// grounds is what a post is judged by, read under the room's lock in the round trip
+// of the lock.
+type grounds struct {
+	first     id.Message // stored under the same key before; zero when there is none
+	firstRoom id.Conversation
+	parent    bool        // the quoted message is in this room
+	claim     *turn.Claim // the agent's open claim here, locked
+	seen      int64       // number of the message that the agent saw last, if known
+	seenKnown bool
+}
+
+func (g *grounds) read(b *pg.Batch, actor access.Actor, d draft) {
+	if d.ClientKey != "" && !actor.ID.IsZero() {
+		chat.AddFindByKey(b, actor.ID, d.ClientKey, &g.first, &g.firstRoom)
+	}
+	if d.ParentMessageID != nil {
+		chat.AddSeqOf(b, d.ConversationID, *d.ParentMessageID, new(int64), &g.parent)
+	}
+	if !actor.IsAgent() {
+		return
+	}
+	turn.AddOpenClaim(b, actor.ID, d.ConversationID, &g.claim)
+	if d.LastSeenMessageID != nil {
+		chat.AddSeqOf(b, d.ConversationID, *d.LastSeenMessageID, &g.seen, &g.seenKnown)
+	}
 }
 
 func deref(p *Posted) Posted {
@@ -116,73 +144,50 @@ func deref(p *Posted) Posted {
 }
 
 // firstResult is the message stored under the same key before.
-func (c *Chat) firstResult(ctx context.Context, tx *pg.Tx, actor access.Actor, d draft) (Posted, bool, error) {
-	if d.ClientKey == "" || actor.ID.IsZero() {
+func (c *Chat) firstResult(ctx context.Context, tx *pg.Tx, d draft, g grounds) (Posted, bool, error) {
+	if g.first.IsZero() {
 		return Posted{}, false, nil
 	}
-	mid, conv, err := chat.FindByKey(ctx, tx, actor.ID, d.ClientKey)
-	if err != nil || mid.IsZero() {
-		return Posted{}, false, err
-	}
-	if conv != d.ConversationID {
+	if g.firstRoom != d.ConversationID {
 		return Posted{}, false, errKeyReused
 	}
-	m, err := view.OneMessage(ctx, tx, mid)
+	m, err := view.OneMessage(ctx, tx, g.first)
 	if err != nil && fault.KindOf(err) == fault.NotFound {
 		return Posted{}, false, errGone
 	}
 	return Posted{Message: m, Duplicate: true}, err == nil, err
 }
 
-func knownParent(ctx context.Context, tx *pg.Tx, d draft) error {
-	if d.ParentMessageID == nil {
-		return nil
-	}
-	ok, err := chat.InRoom(ctx, tx, d.ConversationID, *d.ParentMessageID)
-	if err == nil && !ok {
-		return errInvalidPost.With("parentMessageId", "unknown", "The quoted message is not in this room.")
-	}
-	return err
-}
-
-// underClaim finds the agent's open claim in the room, and says when the message
+// underClaim looks at the agent's open claim in the room, and says when the message
 // is not to be stored: prose after a silent end of turn, or a stale draft.
-func (c *Chat) underClaim(ctx context.Context, tx *pg.Tx, actor access.Actor, d draft) (*turn.Claim, *Posted, error) {
+func (c *Chat) underClaim(ctx context.Context, tx *pg.Tx, actor access.Actor, room *locked, d draft, g grounds) (*Posted, error) {
 	if !actor.IsAgent() {
-		return nil, nil, nil
+		return nil, nil
 	}
-	claim, err := turn.OpenClaimTx(ctx, tx, actor.ID, d.ConversationID)
-	if err != nil {
-		return nil, nil, err
+	if g.claim != nil && g.claim.Passed() && d.kind == "" && d.streamID != "" {
+		return &Posted{Suppressed: true}, nil
 	}
-	if claim != nil && claim.Passed() && d.kind == "" && d.streamID != "" {
-		return claim, &Posted{Suppressed: true}, nil
-	}
-	stale, err := staleness(ctx, tx, actor, d, claim)
+	stale, err := staleness(ctx, tx, actor, room, d, g)
 	if err != nil || stale == nil {
-		return claim, nil, err
+		return nil, err
 	}
-	if err := c.refuseStale(ctx, tx, actor, d, claim); err != nil {
-		return nil, nil, err
+	if err := c.refuseStale(ctx, tx, actor, d, g); err != nil {
+		return nil, err
 	}
-	return claim, &Posted{Stale: stale}, nil
+	return &Posted{Stale: stale}, nil
 }
 
 // refuseStale records the refusal on the claim that the draft belongs to. A draft
 // that has not even seen the message of the open claim belongs to an earlier one,
 // which was acked or lost meanwhile: the newer message covers what it was to answer.
-func (c *Chat) refuseStale(ctx context.Context, tx *pg.Tx, actor access.Actor, d draft, claim *turn.Claim) error {
+func (c *Chat) refuseStale(ctx context.Context, tx *pg.Tx, actor access.Actor, d draft, g grounds) error {
 	var into id.Message
-	if claim != nil {
-		seen, _, err := chat.SeqOf(ctx, tx, d.ConversationID, *d.LastSeenMessageID)
-		if err != nil {
-			return err
-		}
+	if claim := g.claim; claim != nil {
 		asked, _, err := chat.SeqOf(ctx, tx, d.ConversationID, claim.MessageID)
 		if err != nil {
 			return err
 		}
-		if asked <= seen {
+		if asked <= g.seen {
 			return turn.MarkStaleRefusedTx(ctx, tx, claim.QueueID)
 		}
 		into = claim.MessageID
@@ -216,20 +221,19 @@ func (c *Chat) store(ctx context.Context, tx *pg.Tx, actor access.Actor, room *l
 	if claim != nil { // bubbles of one turn belong together
 		n.TurnGroupID = new(claim.QueueID.String())
 	}
-	placed, err := chat.InsertTx(ctx, tx, n)
-	if err != nil {
+	dec := speak.Decide(speakFacts(actor, room, d, m))
+	n.Streak = &chat.Streak{Count: dec.Streak, Noticed: dec.Noticed}
+	var b pg.Batch
+	var placed chat.Placed
+	chat.AddInsert(&b, n, &placed)
+	turn.AddEnqueue(&b, items(room.ID, n.ID, dec.Wake))
+	endClaim(&b, d, claim, n.ID)
+	if err := pg.Run(ctx, tx, &b); err != nil {
 		return Posted{}, err
 	}
 	msg := asView(n, placed, actor, room)
 	c.announce(tx, room, msg, placed.Version, c.endOfStream(actor, d))
 	c.announceNotice(tx, room, msg, m)
-
-	dec := speak.Decide(speakFacts(actor, room, d, m))
-	if dec.Streak != room.AgentStreak || dec.Noticed != room.StreakNotice {
-		if err := chat.SetStreakTx(ctx, tx, room.ID, dec.Streak, dec.Noticed); err != nil {
-			return Posted{}, err
-		}
-	}
 	if err := c.wake(ctx, tx, room.ID, msg.ID, dec.Wake); err != nil {
 		return Posted{}, err
 	}
@@ -241,18 +245,20 @@ func (c *Chat) store(ctx context.Context, tx *pg.Tx, actor access.Actor, room *l
 	return Posted{Message: msg, Receivers: dec.Wake}, nil
 }
 
-// wake queues one row per agent and the job that makes sure they hear of it; the
-// call after commit is only faster.
+// items are the queue rows of a message, one for each agent.
+func items(conv id.Conversation, mid id.Message, agents []id.Participant) []turn.NewItem {
+	out := make([]turn.NewItem, len(agents))
+	for i, a := range agents {
+		out[i] = turn.NewItem{AgentID: a, ConversationID: conv, MessageID: mid}
+	}
+	return out
+}
+
+// wake inserts the job that makes sure that agents hear of what is queued for them;
+// the call after commit is only faster.
 func (c *Chat) wake(ctx context.Context, tx *pg.Tx, conv id.Conversation, mid id.Message, agents []id.Participant) error {
 	if len(agents) == 0 {
 		return nil
-	}
-	items := make([]turn.NewItem, len(agents))
-	for i, a := range agents {
-		items[i] = turn.NewItem{AgentID: a, ConversationID: conv, MessageID: mid}
-	}
-	if _, err := turn.EnqueueTx(ctx, tx, items); err != nil {
-		return err
 	}
 	if err := c.Deliver(ctx, tx, turn.DeliverArgs{ConversationID: conv, MessageID: mid}); err != nil {
 		return fmt.Errorf("insert delivery job: %w", err)
@@ -269,22 +275,31 @@ func (c *Chat) endOfStream(actor access.Actor, d draft) func() {
 	return func() { c.Streams.End(d.ConversationID.String(), actor.ID.String(), d.streamID) }
 }
 
-// settle ties a final message of an agent to the turn it ends (decisions 14, 15).
-func (c *Chat) settle(ctx context.Context, tx *pg.Tx, actor access.Actor, d draft, claim *turn.Claim, mid id.Message) error {
-	if !actor.IsAgent() {
-		return nil
+// final says that a message of an agent ends the turn it belongs to (decision 14).
+func (d *draft) final() bool {
+	return d.streamID != "" || d.kind == "EndTurn" || d.kind == "ErrorReport"
+}
+
+// endClaim ties a final message to the open claim that it ends.
+func endClaim(b *pg.Batch, d draft, claim *turn.Claim, mid id.Message) {
+	if claim == nil || !d.final() {
+		return
 	}
-	reason, silent := silentEnd(d)
-	switch {
-	case d.streamID == "" && d.kind != "EndTurn" && d.kind != "ErrorReport":
+	if reason, silent := silentEnd(d); silent {
+		turn.AddMarkPassed(b, claim.QueueID, reason)
+		return
+	}
+	turn.AddMarkAnswered(b, claim.QueueID, mid)
+}
+
+// settle ties a final message of an agent that no open claim explains to the turn
+// that it ends (decision 15).
+func (c *Chat) settle(ctx context.Context, tx *pg.Tx, actor access.Actor, d draft, claim *turn.Claim, mid id.Message) error {
+	if !actor.IsAgent() || claim != nil || !d.final() {
 		return nil
-	case claim != nil && silent:
-		return turn.MarkPassedTx(ctx, tx, claim.QueueID, reason)
-	case claim != nil:
-		return turn.MarkAnsweredTx(ctx, tx, claim.QueueID, mid)
 	}
 	outcome := turn.Answered
-	if silent {
+	if _, silent := silentEnd(d); silent {
 		outcome = turn.Passed
 	}
 	if d.kind == "ErrorReport" { // a stock bridge acks first, then reports

@@ -18,16 +18,16 @@ const maxNewer = 50
 // that the agent saw last, a person wrote, or the agent itself replied under
 // another claim. A claim is refused at most once. EndTurn and failures are
 // exempt. A message that is not in this room says nothing about what was seen.
-func staleness(ctx context.Context, tx *pg.Tx, actor access.Actor, d draft, claim *turn.Claim) (*StaleError, error) {
+func staleness(ctx context.Context, tx *pg.Tx, actor access.Actor, room *locked, d draft, g grounds) (*StaleError, error) {
+	claim := g.claim
 	if d.LastSeenMessageID == nil || d.kind == "EndTurn" || d.kind == "ErrorReport" || d.failed {
 		return nil, nil
 	}
 	if claim != nil && claim.StaleRefused {
 		return nil, nil
 	}
-	seen, ok, err := chat.SeqOf(ctx, tx, d.ConversationID, *d.LastSeenMessageID)
-	if err != nil || !ok {
-		return nil, err
+	if !g.seenKnown || g.seen >= room.MessageSeq { // nothing came since
+		return nil, nil
 	}
 	newer, err := view.Timeline(ctx, tx, d.ConversationID, nil, maxNewer)
 	if err != nil {
@@ -37,7 +37,7 @@ func staleness(ctx context.Context, tx *pg.Tx, actor access.Actor, d draft, clai
 	outdated := false
 	for i := len(newer) - 1; i >= 0; i-- {
 		m := newer[i]
-		if m.Seq <= seen {
+		if m.Seq <= g.seen {
 			continue
 		}
 		missed = append(missed, m)

@@ -17,7 +17,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/agntchat/agntchat/internal/event"
@@ -63,6 +62,9 @@ type Config struct {
 	// Strict makes the use of the DB inside its own InTx an error, not only a
 	// warning in the log. On in tests and dev.
 	Strict bool
+	// Tracer hears of every statement of the pool; it may also be a pgx.BatchTracer.
+	// Nil hears nothing.
+	Tracer pgx.QueryTracer
 	Logger *slog.Logger
 }
 
@@ -118,6 +120,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		setDefault(pc.ConnConfig.RuntimeParams, "statement_timeout", millis(cfg.StatementTimeout))
 		setDefault(pc.ConnConfig.RuntimeParams, "idle_in_transaction_session_timeout", millis(cfg.IdleInTxTimeout))
 	}
+	pc.ConnConfig.Tracer = cfg.Tracer
 	pc.MaxConns = cfg.MaxConns
 	pc.MaxConnLifetime = 30 * time.Minute
 	pc.MaxConnLifetimeJitter = 5 * time.Minute
@@ -139,14 +142,6 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	return &DB{cfg: cfg, pool: pool, pooled: pooled}, nil
-}
-
-// registerTypes makes times come back in UTC whatever the machine's zone is.
-func registerTypes(c *pgx.Conn) {
-	c.TypeMap().RegisterType(&pgtype.Type{
-		Name: "timestamptz", OID: pgtype.TimestamptzOID,
-		Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
-	})
 }
 
 // Close closes the pool. It waits for connections that are in use.

@@ -27,11 +27,15 @@ WHERE id IN (SELECT g.id FROM queued_messages g JOIN queued_messages h
   WHERE h.id = $1)
 ORDER BY seq FOR UPDATE`
 
-const queryMarkAnswered = `UPDATE queued_messages SET answered_at = now(), answer_id = $2, seen_at = coalesce(seen_at, now())
-WHERE id = ANY($1::uuid[]) AND lease_until IS NOT NULL`
+// clauseGroup is the rows of the turn that $1 belongs to, locked in the order of queryLockGroup.
+const clauseGroup = ` WHERE lease_until IS NOT NULL AND id = ANY(ARRAY(SELECT g.id FROM queued_messages g JOIN queued_messages h
+    ON g.agent_id = h.agent_id AND g.conversation_id = h.conversation_id
+   AND g.executor_id = h.executor_id AND g.claimed_at = h.claimed_at AND g.lease_until IS NOT NULL
+  WHERE h.id = $1 ORDER BY g.seq FOR UPDATE OF g))`
 
-const queryMarkPassed = `UPDATE queued_messages SET answered_at = coalesce(answered_at, now()), passed_reason = $2, seen_at = coalesce(seen_at, now())
-WHERE id = ANY($1::uuid[]) AND lease_until IS NOT NULL`
+const queryMarkAnswered = `UPDATE queued_messages SET answered_at = now(), answer_id = $2, seen_at = coalesce(seen_at, now())` + clauseGroup
+
+const queryMarkPassed = `UPDATE queued_messages SET answered_at = coalesce(answered_at, now()), passed_reason = $2, seen_at = coalesce(seen_at, now())` + clauseGroup
 
 const queryMarkStale = `UPDATE queued_messages SET stale_refused = true WHERE id = $1`
 

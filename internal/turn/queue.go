@@ -11,27 +11,37 @@ import (
 	"github.com/agntchat/agntchat/internal/pg"
 )
 
-// EnqueueTx puts the items into the queue. A pair of agent and message that is
-// there already, or whose turn is over, is left alone. It tells how many are new.
-func EnqueueTx(ctx context.Context, tx *pg.Tx, items []NewItem) (added int, err error) {
+// AddEnqueue puts the items into the queue. A pair of agent and message that is
+// there already, or whose turn is over, is left alone.
+func AddEnqueue(b *pg.Batch, items []NewItem) {
 	if len(items) == 0 {
-		return 0, nil
+		return
 	}
 	agents, rooms, messages := make([]string, len(items)), make([]string, len(items)), make([]string, len(items))
 	for n, i := range items {
 		agents[n], rooms[n], messages[n] = i.AgentID.String(), i.ConversationID.String(), i.MessageID.String()
 	}
-	tag, err := tx.Exec(ctx, queryEnqueue, agents, rooms, messages)
-	if err != nil {
-		return 0, fmt.Errorf("enqueue messages: %w", err)
-	}
-	return int(tag.RowsAffected()), nil
+	b.Add(nil, queryEnqueue, agents, rooms, messages)
 }
 
 // OpenClaimTx is the one claim that the agent holds in the room, its head when it
 // answers several messages, locked; nil when it holds none.
 func OpenClaimTx(ctx context.Context, tx *pg.Tx, agent id.Participant, conv id.Conversation) (*Claim, error) {
 	return one(ctx, tx, "open claim", queryOpenClaim, agent, conv)
+}
+
+// AddOpenClaim is OpenClaimTx in a batch; into stays nil when there is none.
+func AddOpenClaim(b *pg.Batch, agent id.Participant, conv id.Conversation, into **Claim) {
+	var c Claim
+	var found bool
+	read := pg.ReadOne(&c, &found)
+	b.Add(func(rows pgx.Rows) error {
+		err := read(rows)
+		if found {
+			*into = &c
+		}
+		return err
+	}, queryOpenClaim, agent, conv)
 }
 
 // LockTx reads and locks one row; nil when it is gone.
@@ -50,30 +60,32 @@ func LockGroupTx(ctx context.Context, tx *pg.Tx, q id.QueueItem) ([]Claim, error
 	return many(ctx, tx, "lock turn", queryLockGroup, q)
 }
 
-// MarkAnsweredTx records that a final message of this turn is stored (decision
+// AddMarkAnswered records that a final message of this turn is stored (decision
 // 14): all its rows are then closed at expiry and never delivered again.
+func AddMarkAnswered(b *pg.Batch, q id.QueueItem, answer id.Message) {
+	b.Add(nil, queryMarkAnswered, q, answer)
+}
+
+// MarkAnsweredTx is AddMarkAnswered at once.
 func MarkAnsweredTx(ctx context.Context, tx *pg.Tx, q id.QueueItem, answer id.Message) error {
-	group, err := LockGroupTx(ctx, tx, q)
-	if err != nil {
-		return err
-	}
-	if _, err := tx.Exec(ctx, queryMarkAnswered, ids(group), answer); err != nil {
+	if _, err := tx.Exec(ctx, queryMarkAnswered, q, answer); err != nil {
 		return fmt.Errorf("mark answered: %w", err)
 	}
 	return nil
 }
 
-// MarkPassedTx records a silent end of the turn (end_turn): like an answer, but
-// without a message.
+// MarkPassedTx is AddMarkPassed at once.
 func MarkPassedTx(ctx context.Context, tx *pg.Tx, q id.QueueItem, reason string) error {
-	group, err := LockGroupTx(ctx, tx, q)
-	if err != nil {
-		return err
-	}
-	if _, err := tx.Exec(ctx, queryMarkPassed, ids(group), reason); err != nil {
+	if _, err := tx.Exec(ctx, queryMarkPassed, q, reason); err != nil {
 		return fmt.Errorf("mark passed: %w", err)
 	}
 	return nil
+}
+
+// AddMarkPassed records a silent end of the turn (end_turn): like an answer, but
+// without a message.
+func AddMarkPassed(b *pg.Batch, q id.QueueItem, reason string) {
+	b.Add(nil, queryMarkPassed, q, reason)
 }
 
 // MarkStaleRefusedTx records the one refusal of a stale draft that a claim may

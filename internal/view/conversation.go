@@ -212,36 +212,50 @@ const seatsSQL = `SELECT coalesce(string_agg(uuid_send(s.participant_id), ''::by
 
 // SeatsOf are the seats of a room in the order in which they were taken.
 func SeatsOf(ctx context.Context, q pg.Querier, c id.Conversation) ([]Seat, error) {
-	var ids []byte
-	var kinds string
-	if err := q.QueryRow(ctx, seatsSQL, c).Scan(&ids, &kinds); err != nil {
+	var b pg.Batch
+	var out []Seat
+	AddSeats(&b, c, &out)
+	if err := pg.Run(ctx, q, &b); err != nil {
 		return nil, fmt.Errorf("list seats: %w", err)
 	}
-	out := make([]Seat, len(kinds))
-	if len(ids) != 16*len(kinds) {
-		return nil, fmt.Errorf("list seats: %d bytes for %d seats", len(ids), len(kinds))
-	}
-	for i := range out {
-		out[i] = Seat{ID: id.From[id.Participant](uuid.UUID(ids[16*i : 16*i+16])), Kind: SeatKind(kinds[i])}
-	}
 	return out, nil
+}
+
+// AddSeats is SeatsOf in a batch.
+func AddSeats(b *pg.Batch, c id.Conversation, into *[]Seat) {
+	var ids []byte
+	var kinds string
+	var found bool
+	read := pg.ReadValues(&found, &ids, &kinds)
+	b.Add(func(rows pgx.Rows) error {
+		if err := read(rows); err != nil {
+			return err
+		}
+		if len(ids) != 16*len(kinds) {
+			return fmt.Errorf("%d bytes for %d seats", len(ids), len(kinds))
+		}
+		*into = make([]Seat, len(kinds))
+		for i := range *into {
+			(*into)[i] = Seat{ID: id.From[id.Participant](uuid.UUID(ids[16*i : 16*i+16])), Kind: SeatKind(kinds[i])}
+		}
+		return nil
+	}, seatsSQL, c)
 }
 
 const oneMemberSQL = `SELECT ` + memberColumns + ` FROM conversation_members s JOIN participants p ON p.id = s.participant_id
 	LEFT JOIN agents a ON a.id = s.participant_id WHERE s.conversation_id = $1::uuid AND s.participant_id = $2::uuid`
 
 // MemberOf is one seat with its participant; false when there is none.
-func MemberOf(ctx context.Context, q pg.Querier, c id.Conversation, p id.Participant) (Member, bool, error) {
-	rows, err := q.Query(ctx, oneMemberSQL, c, p)
-	if err != nil {
+func MemberOf(ctx context.Context, q pg.Querier, c id.Conversation, p id.Participant) (m Member, ok bool, err error) {
+	var b pg.Batch
+	AddMember(&b, c, p, &m, &ok)
+	if err := pg.Run(ctx, q, &b); err != nil {
 		return Member{}, false, fmt.Errorf("load member: %w", err)
 	}
-	m, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Member])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Member{}, false, nil
-	}
-	if err != nil {
-		return Member{}, false, fmt.Errorf("load member: %w", err)
-	}
-	return m, true, nil
+	return m, ok, nil
+}
+
+// AddMember is MemberOf in a batch.
+func AddMember(b *pg.Batch, c id.Conversation, p id.Participant, into *Member, found *bool) {
+	b.Add(pg.ReadOne(into, found), oneMemberSQL, c, p)
 }

@@ -67,9 +67,9 @@ func (r *Turns) Woken() []id.Participant {
 }
 
 // New makes an empty world with one workspace.
-func New(t testing.TB) *World {
+func New(t testing.TB, opts ...pgtest.Option) *World {
 	t.Helper()
-	db := pgtest.DB(t)
+	db := pgtest.DB(t, opts...)
 	bus := realtime.NewBus(realtime.Config{})
 	w := &World{t: t, DB: db, Bus: bus, Turns: &Turns{}}
 	w.Chat = &flow.Chat{
