@@ -6,7 +6,9 @@ MAKEFLAGS += --no-print-directory
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
-GO      := CGO_ENABLED=0 go
+# One set of flags everywhere, so that what one step compiles the next one finds; only the race detector needs cgo.
+export CGO_ENABLED := 0
+export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 ADDR    ?= 127.0.0.1:4000
 DATA    ?= .data
 PKG     ?= ./...
@@ -31,7 +33,7 @@ build: web bin ## build the web client and both programs into bin/
 bin:
 	@mkdir -p bin
 	@echo "programs: building (the first time takes minutes)"
-	@$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/agntchat ./cmd/agnt
+	@go build -ldflags '$(LDFLAGS)' -o bin/ ./cmd/agntchat ./cmd/agnt
 
 .PHONY: web
 web: $(STAMPS)/web-build
@@ -54,7 +56,7 @@ deps/run:
 	@deploy/deps.sh run
 deps: ## install what the tests need (Debian packages, npm packages)
 	@deploy/deps.sh test
-	@$(MAKE) $(STAMPS)/web-deps $(STAMPS)/phoenix-deps $(STAMPS)/cli-deps
+	@$(MAKE) $(STAMPS)/web-deps $(STAMPS)/phoenix-deps $(STAMPS)/cli-deps $(STAMPS)/letter-deps
 
 $(STAMPS)/phoenix-deps: interop/phoenix/package.json interop/phoenix/package-lock.json
 	@echo "interop: installing the phoenix client"
@@ -63,6 +65,10 @@ $(STAMPS)/phoenix-deps: interop/phoenix/package.json interop/phoenix/package-loc
 $(STAMPS)/cli-deps: interop/clis/package.json interop/clis/package-lock.json
 	@echo "interop: installing Claude Code and Codex"
 	@npm ci --prefix interop/clis --no-audit --no-fund --loglevel=error
+	@mkdir -p $(STAMPS) && touch $@
+$(STAMPS)/letter-deps: interop/letters/package.json interop/letters/package-lock.json
+	@echo "interop: installing vodozemac"
+	@npm ci --prefix interop/letters --no-audit --no-fund --loglevel=error
 	@mkdir -p $(STAMPS) && touch $@
 
 ## ---- tests -----------------------------------------------------------------
@@ -74,7 +80,7 @@ test: deps build test/go test/web test/browser ## run every test
 test/go:
 	@go test $(PKG) -run '$(RUN)'
 test/race: ## Go tests with the race detector; packages with a provider's SDK without it
-	@go test -race -timeout 20m $$(go run ./tools/packages -race)
+	@CGO_ENABLED=1 go test -race -timeout 20m $$(go run ./tools/packages -race)
 	@go test -timeout 20m $$(go run ./tools/packages -plain)
 test/web: $(STAMPS)/web-deps ## unit tests of the web client
 	@npm --prefix web run --silent test
@@ -110,7 +116,7 @@ lint: .cache/bin/golangci-lint ## golangci-lint
 	@.cache/bin/golangci-lint run
 .cache/bin/golangci-lint: tools/lint/go.mod tools/lint/go.sum
 	@echo "lint: building golangci-lint"
-	@mkdir -p .cache/bin && cd tools/lint && CGO_ENABLED=0 go build -o ../../.cache/bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@mkdir -p .cache/bin && cd tools/lint && go build -o ../../.cache/bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 gen: ## write generated files
 	@go run ./tools/wiregen
 gen/check:

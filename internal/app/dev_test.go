@@ -129,6 +129,7 @@ func (d devRun) stopped() {
 func TestP1_DevInAnEmptyFolder(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(apptest.DataDir(t), "data")
+	apptest.Programs(t) // a first build may take minutes: not on this clock
 	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
 	defer cancel()
 

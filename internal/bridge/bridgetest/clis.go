@@ -3,7 +3,6 @@ package bridgetest
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/agntchat/agntchat/internal/bridge/workdir"
@@ -13,13 +12,27 @@ import (
 // backend counts only when its real CLI ran.
 func CLI(t testing.TB, name string) string {
 	t.Helper()
-	_, self, _, _ := runtime.Caller(0)
-	root := filepath.Join(filepath.Dir(self), "..", "..", "..")
-	path := filepath.Join(root, "interop", "clis", "node_modules", ".bin", name)
+	path := filepath.Join(moduleRoot(t), "interop", "clis", "node_modules", ".bin", name)
 	if _, err := os.Stat(path); err != nil {
 		t.Fatalf("%s is not installed; run: npm ci --prefix interop/clis", name)
 	}
 	return path
+}
+
+// moduleRoot is the nearest folder above the test's own with a go.mod.
+func moduleRoot(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+	}
+	t.Fatal("no go.mod above the test")
+	return ""
 }
 
 // Dir is a fresh agent folder.
