@@ -25,6 +25,8 @@ has_postgres || missing+=(postgresql)
 if [ "$what" = test ]; then
 	command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ] || missing+=(pgbouncer)
 	[ -x /usr/bin/chromium ] || command -v google-chrome >/dev/null || [ -n "${CHROMIUM:-}" ] || missing+=(chromium)
+	# Debian's own Python: another one in PATH does not see Debian's modules.
+	/usr/bin/python3 -c 'import olm' 2>/dev/null || missing+=(python3-olm)
 fi
 [ ${#missing[@]} = 0 ] && exit 0
 
