@@ -70,10 +70,6 @@ $(STAMPS)/letter-deps: interop/letters/package.json interop/letters/package-lock
 	@echo "interop: installing vodozemac"
 	@npm ci --prefix interop/letters --no-audit --no-fund --loglevel=error
 	@mkdir -p $(STAMPS) && touch $@
-$(STAMPS)/letter-deps: interop/letters/package.json interop/letters/package-lock.json
-	@echo "interop: installing vodozemac"
-	@npm ci --prefix interop/letters --no-audit --no-fund --loglevel=error
-	@mkdir -p $(STAMPS) && touch $@
 
 ## ---- tests -----------------------------------------------------------------
 
