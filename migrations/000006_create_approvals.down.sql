@@ -1,0 +1,1 @@
+DROP TABLE credential_requests, queued_approvals, approval_grants, approvals;
