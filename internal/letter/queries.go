@@ -1,0 +1,121 @@
+package letter
+
+// Times come from the caller (relay: an injectable clock); nothing here asks the
+// database for the time.
+
+// sqlNonce changes a row when the nonce is new or old enough to be forgotten.
+const sqlNonce = `INSERT INTO letter_nonces (nonce, seen_at) VALUES ($1::bytea, $2::timestamptz)
+ON CONFLICT (nonce) DO UPDATE SET seen_at = EXCLUDED.seen_at WHERE letter_nonces.seen_at < $3::timestamptz`
+
+const (
+	sqlMailboxExists = `SELECT EXISTS (SELECT FROM letter_mailboxes WHERE address = $1)`
+
+	// The address is a hash of both keys: they never change.
+	sqlPublish = `INSERT INTO letter_mailboxes (address, identity_key, signing_key, fallback_key_id, fallback_key, seen_on)
+VALUES ($1, $2, $3, $4::text, $5::text, $6::date)
+ON CONFLICT (address) DO UPDATE SET fallback_key_id = COALESCE(EXCLUDED.fallback_key_id, letter_mailboxes.fallback_key_id),
+    fallback_key = COALESCE(EXCLUDED.fallback_key, letter_mailboxes.fallback_key), seen_on = EXCLUDED.seen_on`
+
+	// The order of the object on the wire is the order in which keys are given out.
+	sqlAddKeys = `INSERT INTO letter_one_time_keys (owner, key_id, key)
+SELECT $1, k.key_id, k.key FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS k (key_id, key, n) ORDER BY k.n
+ON CONFLICT (owner, key) DO NOTHING`
+
+	sqlUnclaimed = `SELECT count(*) FROM letter_one_time_keys WHERE owner = $1 AND claimed_at IS NULL`
+
+	sqlCountKeys = `SELECT (` + sqlUnclaimed + `), fallback_key IS NOT NULL, seen_on < $2::date FROM letter_mailboxes WHERE address = $1`
+
+	sqlSeen = `UPDATE letter_mailboxes SET seen_on = $2::date WHERE address = $1 AND seen_on < $2::date`
+
+	sqlKeys = `SELECT identity_key, signing_key, fallback_key_id, fallback_key FROM letter_mailboxes WHERE address = $1`
+
+	// Two callers that meet at one key: the second waits for the first, sees the key
+	// taken and goes on to the next.
+	sqlClaimKey = `UPDATE letter_one_time_keys SET claimed_at = $2::timestamptz
+WHERE id = ANY(ARRAY(SELECT k.id FROM letter_one_time_keys AS k WHERE k.owner = $1 AND k.claimed_at IS NULL ORDER BY k.id LIMIT 1 FOR UPDATE))
+RETURNING key_id, key`
+)
+
+const (
+	// sqlAdmission is everything a send must know: whether the recipient is known,
+	// whether this ciphertext was refused or is here already, and what waits. Letters
+	// that are being handed out do not count.
+	sqlAdmission = `SELECT (` + sqlMailboxExists + `),
+  (SELECT sig FROM letter_refusals WHERE recipient = $1 AND hash = $3::bytea AND refused_at > $6::timestamptz),
+  (SELECT id FROM letters WHERE recipient = $1 AND sender = $2 AND hash = $3::bytea),
+  COALESCE((SELECT sent_at FROM letters WHERE recipient = $1 AND sender = $2 AND hash = $3::bytea), 0),
+  count(*), count(*) FILTER (WHERE sender = $2), COALESCE(sum(octet_length(body)), 0)::bigint
+FROM letters WHERE recipient = $1 AND sent_at > $4::double precision AND (lease_until IS NULL OR lease_until <= $5::timestamptz)`
+
+	sqlLockMailbox = `SELECT address FROM letter_mailboxes WHERE address = $1 FOR UPDATE`
+
+	sqlStore = `INSERT INTO letters (sent_at, sender, recipient, mtype, hash, body)
+VALUES ($1::double precision, $2, $3, $4::bigint, $5::bytea, $6::bytea)
+ON CONFLICT (recipient, sender, hash) DO NOTHING RETURNING id`
+
+	sqlDeleteLetter = `DELETE FROM letters WHERE id = $1::bigint AND sent_at <= $2::double precision`
+
+	// sqlWaiting are the letters of one answer: the oldest, at most $6 of them and of
+	// $5 bytes, but one at least.
+	sqlWaiting = `SELECT w.id FROM (
+    SELECT id, sum(octet_length(body)) OVER (ORDER BY id) - octet_length(body) AS before FROM letters
+    WHERE recipient = $1 AND ($2 = '' OR sender = $2) AND sent_at > $3::double precision AND (lease_until IS NULL OR lease_until <= $4::timestamptz)
+    ORDER BY id LIMIT $6::bigint) AS w
+  WHERE w.before < $5::bigint`
+
+	sqlPeek = `SELECT id, sent_at, sender, mtype, body FROM letters WHERE id = ANY(ARRAY(` + sqlWaiting + `)) ORDER BY id`
+
+	// The rows are locked in the order of id and looked at again: what another reader
+	// took in between is left out.
+	sqlLease = `UPDATE letters SET lease = $7::uuid, lease_until = $8::timestamptz
+WHERE id = ANY(ARRAY(SELECT c.id FROM letters AS c WHERE c.id = ANY(ARRAY(` + sqlWaiting + `))
+  AND (c.lease_until IS NULL OR c.lease_until <= $4::timestamptz) ORDER BY c.id FOR UPDATE))
+RETURNING id, sent_at, sender, mtype, body`
+
+	sqlHeld = `WHERE id = ANY(ARRAY(SELECT c.id FROM letters AS c WHERE c.recipient = $1 AND c.lease = $2::uuid ORDER BY c.id FOR UPDATE))`
+
+	sqlCollected = `DELETE FROM letters ` + sqlHeld
+
+	sqlGiveBack = `UPDATE letters SET lease = NULL, lease_until = NULL ` + sqlHeld
+)
+
+const (
+	sqlRefuse = `INSERT INTO letter_refusals (recipient, hash, sig, refused_at) VALUES ($1, $2::bytea, $3, $4::timestamptz)
+ON CONFLICT (recipient, hash) DO UPDATE SET sig = EXCLUDED.sig, refused_at = EXCLUDED.refused_at`
+
+	sqlEvictRefusals = `DELETE FROM letter_refusals WHERE id = ANY(ARRAY(
+  SELECT r.id FROM letter_refusals AS r WHERE r.recipient = $1 ORDER BY r.id DESC OFFSET $2::bigint FOR UPDATE))`
+)
+
+const (
+	sqlKeyAllowed  = `SELECT EXISTS (SELECT FROM letter_api_keys WHERE key_hash = $1 AND NOT disabled)`
+	sqlAddAPIKey   = `INSERT INTO letter_api_keys (key_hash, label, created) VALUES ($1, $2, $3::double precision)`
+	sqlAPIKeys     = `SELECT key_hash, label, created, disabled FROM letter_api_keys ORDER BY created, key_hash LIMIT 10000`
+	sqlSetDisabled = `UPDATE letter_api_keys SET disabled = $2::boolean WHERE key_hash = $1`
+	sqlDropAPIKey  = `DELETE FROM letter_api_keys WHERE key_hash = $1`
+)
+
+// The sweeps: each takes the oldest rows and is done when it finds fewer than a batch.
+const (
+	sqlSweepNonces = `DELETE FROM letter_nonces WHERE nonce = ANY(ARRAY(
+  SELECT n.nonce FROM letter_nonces AS n WHERE n.seen_at < $1::timestamptz ORDER BY n.seen_at LIMIT $2::bigint FOR UPDATE))`
+
+	sqlSweepLetters = `DELETE FROM letters WHERE id = ANY(ARRAY(
+  SELECT l.id FROM letters AS l WHERE l.sent_at <= $1::double precision ORDER BY l.sent_at LIMIT $2::bigint FOR UPDATE))`
+
+	sqlSweepRefusals = `DELETE FROM letter_refusals WHERE id = ANY(ARRAY(
+  SELECT r.id FROM letter_refusals AS r WHERE r.refused_at <= $1::timestamptz ORDER BY r.refused_at LIMIT $2::bigint FOR UPDATE))`
+
+	sqlSweepKeys = `DELETE FROM letter_one_time_keys WHERE id = ANY(ARRAY(
+  SELECT k.id FROM letter_one_time_keys AS k WHERE k.claimed_at <= $1::timestamptz ORDER BY k.claimed_at LIMIT $2::bigint FOR UPDATE))`
+
+	sqlSweepMailboxes = `DELETE FROM letter_mailboxes WHERE address = ANY(ARRAY(
+  SELECT m.address FROM letter_mailboxes AS m WHERE m.seen_on < $1::date ORDER BY m.seen_on LIMIT $2::bigint FOR UPDATE))`
+)
+
+// statements lists all, for the test that plans them.
+var statements = []string{
+	sqlNonce, sqlMailboxExists, sqlPublish, sqlAddKeys, sqlUnclaimed, sqlCountKeys, sqlSeen, sqlKeys, sqlClaimKey, sqlAdmission, sqlLockMailbox, sqlStore,
+	sqlDeleteLetter, sqlPeek, sqlLease, sqlCollected, sqlGiveBack, sqlRefuse, sqlEvictRefusals, sqlKeyAllowed, sqlAddAPIKey, sqlAPIKeys, sqlSetDisabled,
+	sqlDropAPIKey, sqlSweepNonces, sqlSweepLetters, sqlSweepRefusals, sqlSweepKeys, sqlSweepMailboxes,
+}
