@@ -140,7 +140,7 @@ func (g *Gateway) resetAll(ctx context.Context, actor access.Actor, aid id.Parti
 				s.Shut("offline")
 			}
 		}
-		n, err := g.releaseExecutor(ctx, aid, e.ID)
+		n, err := g.releaseExecutor(ctx, aid, e.ID, nil)
 		if err != nil {
 			return out, err
 		}

@@ -26,24 +26,34 @@ func (g *Gateway) claimFor(ctx context.Context, agent id.Participant) {
 	}
 	var frees []free
 	for _, c := range g.reg.claimers(agent) {
-		n, err := turn.InFlight(ctx, g.DB, agent, c.id)
-		if err != nil {
-			g.complain(ctx, "count turns failed", err, agent)
-			return
+		left := c.slots
+		for _, s := range g.sources {
+			n, err := s.inFlight(ctx, agent, c.id)
+			if err != nil {
+				g.complain(ctx, "count turns failed", err, agent)
+				return
+			}
+			left -= n
 		}
-		if c.slots > n {
-			frees = append(frees, free{c, c.slots - n})
+		if left > 0 {
+			frees = append(frees, free{c, left})
 		}
 	}
 	slices.SortStableFunc(frees, func(a, b free) int { return cmp.Compare(b.slots, a.slots) })
 	for _, f := range frees {
-		turns, err := g.claimSlots(ctx, agent, f.claimer, f.slots)
-		if err != nil {
-			g.complain(ctx, "claim failed", err, agent)
-			return
-		}
-		for _, group := range turns {
-			g.deliver(ctx, f.claimer, group)
+		for _, s := range g.sources {
+			pushes, err := s.claim(ctx, agent, f.claimer, f.slots)
+			if err != nil {
+				g.complain(ctx, "claim failed", err, agent)
+				return
+			}
+			f.slots -= len(pushes)
+			for _, push := range pushes {
+				push(ctx)
+			}
+			if f.slots <= 0 {
+				break
+			}
 		}
 	}
 }

@@ -74,15 +74,16 @@ type Gateway struct {
 	// Finished hears of every turn that ended, after its commit. Nil hears nothing.
 	Finished func(outcome string, waited, ran time.Duration)
 
-	cfg    GatewayConfig
-	queue  *turn.Queue
-	reg    *executorRegistry
-	disp   *dispatcher // claims
-	tell   *dispatcher // presence and activity
-	signs  *signCache
-	owed   *owedReturns
-	holder *agentSet // agents that may hold claims: what the sweep looks at
-	hashes *agentParts
+	cfg     GatewayConfig
+	sources []workSource // messages first
+	queue   *turn.Queue
+	reg     *executorRegistry
+	disp    *dispatcher // claims
+	tell    *dispatcher // presence and activity
+	signs   *signCache
+	owed    *owedReturns
+	holder  *agentSet // agents that may hold claims: what the sweep looks at
+	hashes  *agentParts
 
 	stop    context.CancelCauseFunc
 	running sync.WaitGroup
@@ -96,6 +97,7 @@ func NewGateway(db *pg.DB, rooms TurnRooms, bus LiveBus, log *slog.Logger, cfg G
 		DB: db, Rooms: rooms, Bus: bus, Log: log, cfg: cfg,
 		queue: turn.NewQueue(cfg.MessageLease, cfg.MostTurn), reg: newExecutorRegistry(), signs: newSignCache(), owed: &owedReturns{}, holder: newAgentSet(), hashes: newAgentParts(),
 	}
+	g.sources = []workSource{messageWork{g}}
 	g.life, g.stop = context.WithCancelCause(context.Background())
 	g.disp = newDispatcher(&g.running, func(agent id.Participant) { g.claimFor(g.life, agent) })
 	g.tell = newDispatcher(&g.running, func(agent id.Participant) { g.tellAgent(g.life, agent) })
@@ -115,15 +117,12 @@ func (g *Gateway) Start(ctx context.Context) error {
 	for _, e := range rows {
 		g.reg.put(e, e.LastSeenAt)
 	}
-	holders, err := turn.Holders(ctx, g.DB)
-	if err != nil {
-		return err
+	for _, s := range g.sources {
+		if err := s.start(ctx); err != nil {
+			return err
+		}
 	}
-	g.holder.add(holders...)
-	if err := g.releaseUnconfirmed(ctx); err != nil {
-		return err
-	}
-	g.running.Go(func() { g.every(g.cfg.Sweep, g.sweepClaims) })
+	g.running.Go(func() { g.every(g.cfg.Sweep, g.sweepSources) })
 	g.running.Go(func() { g.every(g.cfg.Poll, g.sweepExecutors) })
 	return nil
 }

@@ -45,20 +45,16 @@ func (g *Gateway) Heartbeat(ctx context.Context, actor access.Actor, ex id.Execu
 		if e, err = executor.BeatTx(ctx, tx, actor.ID, ex, b.Beat); err != nil {
 			return err
 		}
-		message, named := strings.CutPrefix(b.Activity, "processing_message:")
-		if len(b.Claims) == 0 && !named {
+		if len(b.Claims) == 0 && !strings.HasPrefix(b.Activity, "processing_") {
 			return nil
 		}
-		held, err := turn.HeldByTx(ctx, tx, actor.ID, ex)
-		if err != nil {
-			return err
-		}
-		for _, group := range turnsByRoom(held) {
-			if alive(group, b.Claims, message) {
-				if err := g.extendTx(ctx, tx, group); err != nil {
-					return err
-				}
+		var held []NamedTurn
+		for _, s := range g.sources {
+			own, err := s.beatTx(ctx, tx, actor.ID, ex, b)
+			if err != nil {
+				return err
 			}
+			held = append(held, own...)
 		}
 		out.Lost = lost(held, b.Claims)
 		return nil
@@ -71,6 +67,27 @@ func (g *Gateway) Heartbeat(ctx context.Context, actor access.Actor, ex id.Execu
 	g.noteActive(ctx, actor.ID)
 	g.tell.wake(actor.ID)
 	return out, nil
+}
+
+// beatTx extends the turns that a heartbeat names.
+func (m messageWork) beatTx(ctx context.Context, tx *pg.Tx, agent id.Participant, ex id.Executor, b Beat) ([]NamedTurn, error) {
+	message, _ := strings.CutPrefix(b.Activity, "processing_message:")
+	held, err := turn.HeldByTx(ctx, tx, agent, ex)
+	if err != nil {
+		return nil, err
+	}
+	for _, group := range turnsByRoom(held) {
+		if alive(group, b.Claims, message) {
+			if err := m.extendTx(ctx, tx, group); err != nil {
+				return nil, err
+			}
+		}
+	}
+	named := make([]NamedTurn, len(held))
+	for n, c := range held {
+		named[n] = NamedTurn{c.QueueID.String(), c.Generation}
+	}
+	return named, nil
 }
 
 // turnsByRoom splits what one executor holds into turns: one per room.
@@ -98,10 +115,10 @@ func alive(group []turn.Claim, named []NamedTurn, message string) bool {
 	return false
 }
 
-func lost(held []turn.Claim, named []NamedTurn) []string {
+func lost(held, named []NamedTurn) []string {
 	have := make(map[NamedTurn]bool, len(held))
 	for _, c := range held {
-		have[NamedTurn{c.QueueID.String(), c.Generation}] = true
+		have[c] = true
 	}
 	var out []string
 	for _, n := range named {

@@ -38,7 +38,7 @@ func (g *Gateway) RegisterExecutor(ctx context.Context, actor access.Actor, in e
 	g.reg.put(now, time.Now())
 	if before != nil && (in.InstanceID == "" || before.InstanceID != in.InstanceID) {
 		g.shutSockets(now.ID, "superseded")
-		if _, err := g.releaseExecutor(ctx, actor.ID, now.ID); err != nil {
+		if _, err := g.releaseExecutor(ctx, actor.ID, now.ID, nil); err != nil {
 			g.complain(ctx, "take back work of replaced executor failed", err, actor.ID)
 		}
 	}
@@ -89,7 +89,7 @@ func (g *Gateway) Deregister(ctx context.Context, actor access.Actor, ex id.Exec
 	for _, s := range g.reg.takeSockets(ex) {
 		s.Shut("deregistered")
 	}
-	_, err = g.releaseExecutor(ctx, actor.ID, ex)
+	_, err = g.releaseExecutor(ctx, actor.ID, ex, nil)
 	g.tell.wake(actor.ID)
 	return false, err
 }
@@ -143,20 +143,7 @@ func (g *Gateway) LeaveExecutor(ctx context.Context, actor access.Actor, ex id.E
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
-	var err error
-	for _, q := range pushed {
-		if pg.IsUnavailable(err) { // not a wait for each
-			g.owed.add(turn.Claim{QueueID: q, AgentID: actor.ID, ExecutorID: ex})
-			continue
-		}
-		err = g.takeBack(ctx, actor.ID, q, func(_ context.Context, _ *pg.Tx, head turn.Claim) (bool, error) {
-			return head.ExecutorID == ex && head.SeenAt == nil, nil
-		})
-		if err != nil {
-			g.complain(ctx, "give back unconfirmed failed", err, actor.ID)
-			g.owed.add(turn.Claim{QueueID: q, AgentID: actor.ID, ExecutorID: ex})
-		}
-	}
+	_, err := g.releaseExecutor(ctx, actor.ID, ex, pushed)
 	if !pg.IsUnavailable(err) {
 		err = g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error { return executor.TouchTx(ctx, tx, []id.Executor{ex}) })
 		if err != nil {
@@ -184,9 +171,13 @@ func (g *Gateway) sweepExecutors(ctx context.Context) error {
 			errs = errors.Join(errs, err)
 		}
 	}
-	waiting, err := turn.Waiting(ctx, g.DB, g.reg.joinedAgents())
-	g.Wake(waiting...)
-	return errors.Join(errs, err)
+	joined := g.reg.joinedAgents()
+	for _, s := range g.sources {
+		waiting, err := s.waiting(ctx, joined)
+		g.Wake(waiting...)
+		errs = errors.Join(errs, err)
+	}
+	return errs
 }
 
 // takeOffline decides in memory first, then by the row: a heartbeat or a join in
@@ -205,7 +196,7 @@ func (g *Gateway) takeOffline(ctx context.Context, ex id.Executor, before time.T
 		g.reg.unsilence(ex) // looked at again later
 		return err
 	}
-	_, err = g.releaseExecutor(ctx, agent, ex)
+	_, err = g.releaseExecutor(ctx, agent, ex, nil)
 	g.tell.wake(agent)
 	return err
 }

@@ -109,9 +109,8 @@ func (g *Gateway) releaseUnconfirmed(ctx context.Context) error {
 	}
 }
 
-// releaseExecutor takes back everything an executor holds: it was replaced, went
-// offline or left.
-func (g *Gateway) releaseExecutor(ctx context.Context, agent id.Participant, ex id.Executor) (n int, err error) {
+// releaseTurns takes back every message that an executor holds.
+func (g *Gateway) releaseTurns(ctx context.Context, agent id.Participant, ex id.Executor) (n int, err error) {
 	heads, err := turn.Heads(ctx, g.DB, agent, ex)
 	if err != nil {
 		return 0, err
