@@ -106,6 +106,7 @@ var accessRows = []accessRow{
 	{route: "POST /api/gateway/messages/{item}/ack", want: "401 403 404 403 403 403", body: `{"executor_id":"{executor}"}`},
 	{route: "POST /api/gateway/messages/{item}/complete", want: "401 403 404 403 403 403", body: `{"executor_id":"{executor}","generation":1,"outcome":"passed"}`},
 	{route: "POST /api/gateway/messages/{item}/release", want: "401 403 404 403 403 403", body: `{"executor_id":"{executor}","generation":1}`},
+	{route: "POST /api/mcp", want: "401 403 hidden 403 403 in", body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_messages","arguments":{"conversation_id":"{conversation}"}}}`, shows: "hello"},
 	{route: "POST /api/mcp/call", want: "401 403 hidden 403 403 in", body: `{"tool_name":"get_messages","args":{"conversation_id":"{conversation}"},"context":{}}`, shows: "hello"},
 	{route: "POST /api/me/llm-keys", want: people, body: `{}`},
 	{route: "POST /api/me/llm-keys/{key}/default", want: "401 404 403 404 in 403", body: `{}`},

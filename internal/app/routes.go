@@ -61,7 +61,7 @@ func (a *App) api(r chi.Router) {
 			httpapi.Me{Identity: a.Identity, AgentSelf: a.agentSelf(agents), Log: log},
 			httpapi.Conversation{Chat: a.Chat, Online: a.online, Log: log}, httpapi.Message{Chat: a.Chat, Log: log},
 			httpapi.Change{Chat: a.Chat, Online: a.online, Log: log}, httpapi.Stream{Chat: a.Chat, Log: log},
-			httpapi.Gateway{Gateway: a.Gateway, Log: log}, httpapi.AgentTelemetry{Gateway: a.Gateway, Log: log}, httpapi.Tool{Tools: a.Tools, Log: log},
+			httpapi.Gateway{Gateway: a.Gateway, Log: log}, httpapi.AgentTelemetry{Gateway: a.Gateway, Log: log}, httpapi.Tool{Tools: a.Tools, Log: log}, httpapi.MCP{Tools: a.Tools, Version: a.opts.Version, Log: log},
 			httpapi.Health{Gateway: a.Gateway, Log: log}, httpapi.Turn{Gateway: a.Gateway, Log: log}, httpapi.Stop{Gateway: a.Gateway, Log: log},
 			agents, httpapi.People{Identity: a.Identity, Online: a.online, Log: log},
 		} {
@@ -78,7 +78,7 @@ func (a *App) agentSelf(agents httpapi.Agent) httpapi.AgentSelf {
 		if err != nil {
 			return wire.Agent{}, err
 		}
-		list, err := a.Tools.Catalogue(r.Context(), httpx.Actor(r.Context()).ID, out.AgentType)
+		list, err := a.Tools.Catalogue(r.Context(), httpx.Actor(r.Context()).ID)
 		if err != nil {
 			return wire.Agent{}, err
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/agntchat/agntchat/internal/limit"
 	"github.com/agntchat/agntchat/internal/pg"
 	"github.com/agntchat/agntchat/internal/tool"
+	"github.com/agntchat/agntchat/internal/view"
 )
 
 // ToolCall is a call that a bridge passed through (bridge contract 3.8, 2.8.1). The
@@ -71,10 +72,13 @@ func NewTools(db *pg.DB, log *slog.Logger, all ...Tool) (*Tools, error) {
 // Registry is the table of what there is.
 func (t *Tools) Registry() *tool.Registry { return t.registry }
 
-// Facts reads what decides which tools the agent sees.
-func (t *Tools) Facts(ctx context.Context, agent id.Participant, agentType string) (tool.Facts, error) {
-	f := tool.Facts{AgentID: agent, AgentType: agentType}
-	var err error
+// facts reads what decides which tools the agent sees.
+func (t *Tools) facts(ctx context.Context, agent id.Participant) (tool.Facts, error) {
+	a, err := view.OneAgent(ctx, t.DB, agent)
+	if err != nil {
+		return tool.Facts{}, err
+	}
+	f := tool.Facts{AgentID: agent, AgentType: a.AgentType}
 	if f.Choices, err = tool.Choices(ctx, t.DB, agent); err != nil || t.APIs == nil {
 		return f, err
 	}
@@ -83,8 +87,8 @@ func (t *Tools) Facts(ctx context.Context, agent id.Participant, agentType strin
 }
 
 // Catalogue is what the agent is offered, always in the same order.
-func (t *Tools) Catalogue(ctx context.Context, agent id.Participant, agentType string) ([]tool.Definition, error) {
-	f, err := t.Facts(ctx, agent, agentType)
+func (t *Tools) Catalogue(ctx context.Context, agent id.Participant) ([]tool.Definition, error) {
+	f, err := t.facts(ctx, agent)
 	if err != nil {
 		return nil, err
 	}
@@ -131,11 +135,11 @@ const codeTimedOut = "tool_timed_out"
 
 // run checks the call and carries it out; it fills the record in as it learns.
 func (t *Tools) run(ctx context.Context, actor access.Actor, call ToolCall, spec tool.Spec, rec *tool.Call) (ToolResult, error) {
-	facts, err := t.Facts(ctx, actor.ID, "")
+	choices, err := tool.Choices(ctx, t.DB, actor.ID)
 	if err != nil {
 		return ToolResult{}, err
 	}
-	if !t.allows(spec, facts) {
+	if !spec.Allowed(tool.Facts{Choices: choices}) {
 		return refused(fault.Newf(fault.Forbidden, "forbidden", "The tool %s is not yours to use.", spec.Name)), nil
 	}
 	if wait, ok := t.rates[tool.Key(spec.Name)].Take(actor.ID.String()); !ok {
@@ -175,13 +179,6 @@ func (t *Tools) run(ctx context.Context, actor access.Actor, call ToolCall, spec
 		out.Text, rec.Untrusted = directive.Fence(out.Source, out.Text), true
 	}
 	return out, nil
-}
-
-// allows is the catalogue's rule, without its relevance: an agent may call what it
-// could be offered, also when it has just become irrelevant.
-func (t *Tools) allows(spec tool.Spec, f tool.Facts) bool {
-	spec.Relevant = nil
-	return spec.Seen(f)
 }
 
 // ask holds a call that a person has to allow.

@@ -49,6 +49,7 @@ func openGateway(t *testing.T) *gateway {
 	httpapi.Gateway{Gateway: g, Log: log}.Mount(r)
 	httpapi.AgentTelemetry{Gateway: g, Log: log}.Mount(r)
 	httpapi.Tool{Tools: tools, Log: log}.Mount(r)
+	httpapi.MCP{Tools: tools, Version: "test", Log: log}.Mount(r)
 	httpapi.Health{Gateway: g, Log: log}.Mount(r)
 	httpapi.Turn{Gateway: g, Log: log}.Mount(r)
 	httpapi.Stop{Gateway: g, Log: log}.Mount(r)

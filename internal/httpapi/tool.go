@@ -30,10 +30,7 @@ func (t Tool) call(w http.ResponseWriter, r *http.Request) error {
 	if err := httpx.DecodeLimit(w, r, &in, maxMessageBody); err != nil {
 		return err
 	}
-	out, err := t.Tools.Call(r.Context(), httpx.Actor(r.Context()), flow.ToolCall{
-		Name: in.ToolName, Args: in.Args, ConversationID: in.Context.ConversationID, ActiveConversationID: in.Context.ActiveConversationID,
-		SourceMessageID: in.Context.SourceMessageID, LastSeenMessageID: in.Context.LastSeenMessageID, TaskID: in.Context.TaskID,
-	})
+	out, err := t.Tools.Call(r.Context(), httpx.Actor(r.Context()), toolCall(in.ToolName, in.Args, in.Context))
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/agntchat/agntchat/internal/executor"
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/id"
-	"github.com/agntchat/agntchat/internal/tool"
 	"github.com/agntchat/agntchat/internal/view"
 	"github.com/agntchat/agntchat/internal/wire"
 )
@@ -149,24 +148,6 @@ func wrapDelivery(err error) error {
 		return fmt.Errorf("encode delivery: %w", err)
 	}
 	return nil
-}
-
-// Tools is the catalogue in an agent's own /api/me (bridge contract 4.5).
-func Tools(all []tool.Definition) []wire.Tool {
-	out := make([]wire.Tool, len(all))
-	for n, d := range all {
-		out[n] = wire.Tool{Name: d.Name, Description: d.Description, InputSchema: d.InputSchema, ExecutorMethod: d.ExecutorMethod, Category: d.Category, AlwaysLoad: d.AlwaysLoad}
-	}
-	return out
-}
-
-// ToolResult is the answer of /api/mcp/call: a refusal has an error and no text
-// (bridge contract 5.5).
-func ToolResult(r flow.ToolResult) wire.MCPResult {
-	if r.Refused != nil {
-		return wire.MCPResult{Content: []wire.MCPContent{}, Error: new(r.Refused.Message), Code: r.Refused.Code}
-	}
-	return wire.MCPResult{OK: true, Content: []wire.MCPContent{{Type: "text", Text: r.Text}}}
 }
 
 // Receipt is what became of a message with one agent.

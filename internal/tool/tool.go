@@ -94,13 +94,16 @@ type Spec struct {
 	Relevant func(Facts) bool
 }
 
+// Allowed reports that the agent of these facts may call the tool. It may also when
+// it has just become irrelevant to it.
+func (s Spec) Allowed(f Facts) bool {
+	choice, chosen := f.Choices[s.Name]
+	return s.Essential || choice || (!s.Assigned && !chosen)
+}
+
 // Seen reports that the agent of these facts is offered the tool.
 func (s Spec) Seen(f Facts) bool {
-	choice, chosen := f.Choices[s.Name]
-	if !s.Essential && ((s.Assigned && !choice) || (!s.Assigned && chosen && !choice)) {
-		return false
-	}
-	return s.Relevant == nil || s.Relevant(f)
+	return s.Allowed(f) && (s.Relevant == nil || s.Relevant(f))
 }
 
 // Reasons of end_turn that end a turn without text; any other reason that is not

@@ -326,10 +326,12 @@ type MCPCallContext struct {
 
 // MCPResult is the answer: a refusal has ok false, error, and no text (bridge 5.5).
 type MCPResult struct {
-	OK      bool         `json:"ok"`
-	Content []MCPContent `json:"content"`
-	Error   *string      `json:"error,omitempty"`
-	Code    string       `json:"code,omitempty"`
+	OK        bool         `json:"ok"`
+	Content   []MCPContent `json:"content"`
+	Error     *string      `json:"error,omitempty"`
+	Code      string       `json:"code,omitempty"`
+	Details   []FieldError `json:"details,omitempty"`
+	RequestID string       `json:"requestId,omitempty"` // with code approval_required
 }
 
 // MCPContent is one block.

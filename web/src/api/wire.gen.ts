@@ -991,6 +991,9 @@ export interface MCPResult {
   content: MCPContent[];
   error?: string;
   code?: string;
+  details?: FieldError[];
+  /** with code approval_required */
+  requestId?: string;
 }
 
 /** MCPContent is one block. */
@@ -1247,6 +1250,87 @@ export interface CatalogModel {
 export interface LLMKeyProvider {
   id: string;
   label: string;
+}
+
+// --- tool.go
+
+/** RPCRequest is one JSON-RPC 2.0 message of POST /api/mcp (bridge 2.8.1). */
+export interface RPCRequest {
+  jsonrpc: string;
+  /** string, number or null; absent in a notification */
+  id?: Map;
+  method: string;
+  params?: Map;
+}
+
+/**
+ * RPCResponse is the answer: a result or an error. What a tool refuses is a result
+ * with isError, for a bridge looks at no error member (bridge 2.8.1).
+ */
+export interface RPCResponse {
+  jsonrpc: string;
+  id: Map;
+  result?: Map;
+  error?: RPCError;
+}
+
+/** RPCError is a failure of the protocol, not of a tool. */
+export interface RPCError {
+  code: number;
+  message: string;
+}
+
+/** RPCToolCall is the params of tools/call. */
+export interface RPCToolCall {
+  name: string;
+  arguments?: Map;
+  _meta: RPCCallMeta;
+}
+
+/** RPCCallMeta carries the context of a call. */
+export interface RPCCallMeta {
+  context: MCPCallContext;
+}
+
+/** RPCToolResult is the result of tools/call. */
+export interface RPCToolResult {
+  content: MCPContent[];
+  isError: boolean;
+}
+
+/** RPCTools is the result of tools/list. */
+export interface RPCTools {
+  tools: RPCTool[];
+}
+
+/** RPCTool is one tool as the Model Context Protocol names it. */
+export interface RPCTool {
+  name: string;
+  description: string;
+  inputSchema: Map;
+  _meta?: Map;
+}
+
+/** RPCInitialize is the result of initialize. */
+export interface RPCInitialize {
+  protocolVersion: string;
+  capabilities: Map;
+  serverInfo: RPCServer;
+}
+
+/** RPCServer names this server. */
+export interface RPCServer {
+  name: string;
+  version: string;
+}
+
+/** ToolRefusal is the text of a refused call (bridge 5.5): a JSON object with error. */
+export interface ToolRefusal {
+  error: string;
+  code: string;
+  details?: FieldError[];
+  /** with code approval_required */
+  requestId?: string;
 }
 
 // --- wire.go

@@ -1,0 +1,76 @@
+package wire
+
+// RPCRequest is one JSON-RPC 2.0 message of POST /api/mcp (bridge 2.8.1).
+type RPCRequest struct {
+	JSONRPC string `json:"jsonrpc"`
+	ID      Map    `json:"id,omitempty"` // string, number or null; absent in a notification
+	Method  string `json:"method"`
+	Params  Map    `json:"params,omitempty"`
+}
+
+// RPCResponse is the answer: a result or an error. What a tool refuses is a result
+// with isError, for a bridge looks at no error member (bridge 2.8.1).
+type RPCResponse struct {
+	JSONRPC string    `json:"jsonrpc"`
+	ID      Map       `json:"id"`
+	Result  Map       `json:"result,omitempty"`
+	Error   *RPCError `json:"error,omitempty"`
+}
+
+// RPCError is a failure of the protocol, not of a tool.
+type RPCError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+// RPCToolCall is the params of tools/call.
+type RPCToolCall struct {
+	Name      string      `json:"name"`
+	Arguments Map         `json:"arguments,omitempty"`
+	Meta      RPCCallMeta `json:"_meta"`
+}
+
+// RPCCallMeta carries the context of a call.
+type RPCCallMeta struct {
+	Context MCPCallContext `json:"context"`
+}
+
+// RPCToolResult is the result of tools/call.
+type RPCToolResult struct {
+	Content []MCPContent `json:"content"`
+	IsError bool         `json:"isError"`
+}
+
+// RPCTools is the result of tools/list.
+type RPCTools struct {
+	Tools []RPCTool `json:"tools"`
+}
+
+// RPCTool is one tool as the Model Context Protocol names it.
+type RPCTool struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	InputSchema Map    `json:"inputSchema"`
+	Meta        Map    `json:"_meta,omitempty"`
+}
+
+// RPCInitialize is the result of initialize.
+type RPCInitialize struct {
+	ProtocolVersion string    `json:"protocolVersion"`
+	Capabilities    Map       `json:"capabilities"`
+	ServerInfo      RPCServer `json:"serverInfo"`
+}
+
+// RPCServer names this server.
+type RPCServer struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// ToolRefusal is the text of a refused call (bridge 5.5): a JSON object with error.
+type ToolRefusal struct {
+	Error     string       `json:"error"`
+	Code      string       `json:"code"`
+	Details   []FieldError `json:"details,omitempty"`
+	RequestID string       `json:"requestId,omitempty"` // with code approval_required
+}
