@@ -53,7 +53,11 @@ func (quietDriver) SupportsListener() bool     { return false }
 // commit, or never if the transaction rolls back. opts may be nil; a unique job
 // that is there already is not an error.
 func (i *Inserter) InsertTx(ctx context.Context, tx *pg.Tx, args river.JobArgs, opts *river.InsertOpts) error {
-	res, err := i.client.InsertTx(ctx, tx.Raw(), args, opts)
+	raw, err := tx.Raw(ctx)
+	if err != nil {
+		return err
+	}
+	res, err := i.client.InsertTx(ctx, raw, args, opts)
 	if err != nil {
 		return fmt.Errorf("insert job %s: %w", args.Kind(), err)
 	}
@@ -66,7 +70,11 @@ func (i *Inserter) InsertManyTx(ctx context.Context, tx *pg.Tx, params []river.I
 	if len(params) == 0 {
 		return nil
 	}
-	res, err := i.client.InsertManyTx(ctx, tx.Raw(), params)
+	raw, err := tx.Raw(ctx)
+	if err != nil {
+		return err
+	}
+	res, err := i.client.InsertManyTx(ctx, raw, params)
 	if err != nil {
 		return fmt.Errorf("insert jobs: %w", err)
 	}

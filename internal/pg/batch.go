@@ -61,10 +61,11 @@ func ReadValues(found *bool, into ...any) func(pgx.Rows) error {
 	}
 }
 
-// Run sends the batch and reads all answers. An empty one does nothing.
+// Run sends the batch, once, and reads all answers. An empty one does nothing. In a
+// transaction that has not begun yet, BEGIN goes with it.
 func Run(ctx context.Context, q Querier, b *Batch) error {
 	if b.b.Len() == 0 {
 		return nil
 	}
-	return q.SendBatch(ctx, &b.b).Close()
+	return q.runBatch(ctx, &b.b)
 }

@@ -28,7 +28,7 @@ type Querier interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+	runBatch(ctx context.Context, b *pgx.Batch) error
 }
 
 // Deliverer takes the events of a committed transaction, in order. It must only
@@ -232,12 +232,11 @@ func (db *DB) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	return &poolRow{row: c.Conn().QueryRow(ctx, sql, args...), conn: c}
 }
 
-// SendBatch sends all statements in one round trip; the connection is held until
-// the results are closed.
-func (db *DB) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+func (db *DB) runBatch(ctx context.Context, b *pgx.Batch) error {
 	c, err := db.acquire(ctx)
 	if err != nil {
-		return failedBatch{err: err}
+		return err
 	}
-	return &poolBatch{BatchResults: c.Conn().SendBatch(ctx, b), conn: c}
+	defer c.Release()
+	return mapErr(c.Conn().SendBatch(ctx, b).Close())
 }

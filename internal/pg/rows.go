@@ -54,21 +54,6 @@ func (r *poolRow) Scan(dest ...any) error {
 	return mapErr(r.row.Scan(dest...))
 }
 
-// poolBatch gives its connection back when closed.
-type poolBatch struct {
-	pgx.BatchResults
-	conn *pgxpool.Conn
-}
-
-func (b *poolBatch) Close() error {
-	err := b.BatchResults.Close()
-	if b.conn != nil {
-		b.conn.Release()
-		b.conn = nil
-	}
-	return mapErr(err)
-}
-
 // failedRows answers every question with the error of a statement that was never sent.
 type failedRows struct{ err error }
 
@@ -82,11 +67,3 @@ func (r failedRows) Values() ([]any, error)                     { return nil, r.
 func (failedRows) RawValues() [][]byte                          { return nil }
 func (failedRows) Conn() *pgx.Conn                              { return nil }
 func (failedRows) TypeMap() *pgtype.Map                         { return nil }
-
-type failedBatch struct{ err error }
-
-func (b failedBatch) Exec() (pgconn.CommandTag, error) { return pgconn.CommandTag{}, b.err }
-func (b failedBatch) Query() (pgx.Rows, error)         { return failedRows(b), b.err }
-func (b failedBatch) QueryRow() pgx.Row                { return failedRows(b) }
-func (b failedBatch) Close() error                     { return b.err }
-func (failedBatch) Tx() pgx.Tx                         { return nil }

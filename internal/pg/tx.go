@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -31,7 +32,9 @@ type txKey struct{}
 // Tx is the unit of work: rows, River jobs (through Raw) and events. It is not
 // safe for concurrent use.
 type Tx struct {
-	raw    pgx.Tx
+	raw    pgx.Tx    // nil while it has not begun
+	conn   *pgx.Conn // on which begin is sent
+	begin  []string
 	lanes  map[string]struct{}
 	events []event.Event
 	after  []func()
@@ -43,26 +46,62 @@ type Tx struct {
 func NewTx(raw pgx.Tx) *Tx { return &Tx{raw: raw} }
 
 // Raw is the pgx transaction, for River's InsertTx.
-func (tx *Tx) Raw() pgx.Tx { return tx.raw }
+func (tx *Tx) Raw(ctx context.Context) (pgx.Tx, error) {
+	err := tx.begun(ctx)
+	return tx.raw, err
+}
+
+// begun begins the transaction in a round trip of its own, unless a batch did.
+func (tx *Tx) begun(ctx context.Context) error {
+	if tx.raw != nil {
+		return nil
+	}
+	raw, err := tx.conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: strings.Join(tx.begin, "; ")})
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	tx.raw = raw
+	return nil
+}
 
 // Exec runs one statement in the transaction.
 func (tx *Tx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	if err := tx.begun(ctx); err != nil {
+		return pgconn.CommandTag{}, err
+	}
 	return tx.raw.Exec(ctx, sql, args...)
 }
 
 // Query runs one statement in the transaction; close the rows before the next.
 func (tx *Tx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	if err := tx.begun(ctx); err != nil {
+		return failedRows{err: err}, err
+	}
 	return tx.raw.Query(ctx, sql, args...)
 }
 
 // QueryRow runs one statement in the transaction.
 func (tx *Tx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	if err := tx.begun(ctx); err != nil {
+		return failedRows{err: err}
+	}
 	return tx.raw.QueryRow(ctx, sql, args...)
 }
 
-// SendBatch sends all statements in one round trip.
-func (tx *Tx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
-	return tx.raw.SendBatch(ctx, b)
+// runBatch sends a batch; the first one of the transaction begins it.
+func (tx *Tx) runBatch(ctx context.Context, b *pgx.Batch) error {
+	if tx.raw != nil {
+		return tx.raw.SendBatch(ctx, b).Close()
+	}
+	var whole pgx.Batch
+	whole.BeginTx(pgx.TxOptions{BeginQuery: tx.begin[0]})
+	for _, sql := range tx.begin[1:] {
+		whole.Queue(sql)
+	}
+	whole.QueuedQueries = append(whole.QueuedQueries, b.QueuedQueries...)
+	results := tx.conn.SendBatch(ctx, &whole)
+	tx.raw = results.Tx()
+	return results.Close()
 }
 
 // Publish records events that are delivered after COMMIT, in the order of the
@@ -132,22 +171,15 @@ func (db *DB) runTx(ctx context.Context, fn func(ctx context.Context, tx *Tx) er
 		return err
 	}
 	defer conn.Release()
-	raw, err := conn.Conn().BeginTx(ctx, pgx.TxOptions{BeginQuery: db.beginQuery()})
-	if err != nil {
-		if conn.Conn().IsClosed() && ctx.Err() == nil {
-			return lostError{err}
-		}
-		return fmt.Errorf("begin: %w", err)
-	}
+	tx := &Tx{conn: conn.Conn(), begin: db.beginQueries()}
 	open := true
 	defer func() { // also when fn panics or ends its goroutine
-		if open {
+		if open && tx.raw != nil {
 			rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 			defer cancel()
-			_ = raw.Rollback(rctx) // a connection that cannot roll back is closed by pgx
+			_ = tx.raw.Rollback(rctx) // a connection that cannot roll back is closed by pgx
 		}
 	}()
-	tx := &Tx{raw: raw}
 	if err := fn(context.WithValue(ctx, txKey{}, db), tx); err != nil {
 		if conn.Conn().IsClosed() && ctx.Err() == nil {
 			return lostError{err}
@@ -160,8 +192,10 @@ func (db *DB) runTx(ctx context.Context, fn func(ctx context.Context, tx *Tx) er
 	}
 	defer func() { unlock() }()
 	open = false
-	if err := commit(ctx, raw); err != nil {
-		return err
+	if tx.raw != nil { // else nothing was asked of the database
+		if err := commit(ctx, tx.raw); err != nil {
+			return err
+		}
 	}
 	db.deliver(ctx, tx)
 	unlock()
@@ -214,14 +248,16 @@ func (db *DB) recovered(ctx context.Context, in string) {
 	}
 }
 
-// beginQuery sets the timeouts in the same round trip where a pooler forbids
+// beginQueries set the timeouts in the same round trip where a pooler forbids
 // startup parameters.
-func (db *DB) beginQuery() string {
+func (db *DB) beginQueries() []string {
 	if !db.pooled {
-		return "BEGIN"
+		return []string{"BEGIN"}
 	}
-	return "BEGIN; SET LOCAL statement_timeout = " + millis(db.cfg.StatementTimeout) +
-		"; SET LOCAL idle_in_transaction_session_timeout = " + millis(db.cfg.IdleInTxTimeout)
+	return []string{
+		"BEGIN", "SET LOCAL statement_timeout = " + millis(db.cfg.StatementTimeout),
+		"SET LOCAL idle_in_transaction_session_timeout = " + millis(db.cfg.IdleInTxTimeout),
+	}
 }
 
 func (db *DB) checkNested(ctx context.Context) error {
