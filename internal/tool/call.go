@@ -57,30 +57,3 @@ func Marked(ctx context.Context, q pg.Querier, agent id.Participant, msg id.Mess
 	}
 	return marked, nil
 }
-
-// Choices are the tools that were assigned to the agent (true) or taken away (false).
-func Choices(ctx context.Context, q pg.Querier, agent id.Participant) (map[string]bool, error) {
-	rows, err := q.Query(ctx, choicesSQL, agent)
-	if err != nil {
-		return nil, fmt.Errorf("read tools of agent: %w", err)
-	}
-	defer rows.Close()
-	out := map[string]bool{}
-	for rows.Next() {
-		var name string
-		var enabled bool
-		if err := rows.Scan(&name, &enabled); err != nil {
-			return nil, fmt.Errorf("read tools of agent: %w", err)
-		}
-		out[name] = enabled
-	}
-	return out, rows.Err()
-}
-
-// ChooseTx assigns a tool to the agent or takes it away.
-func ChooseTx(ctx context.Context, tx *pg.Tx, agent id.Participant, tool string, enabled bool, by id.Participant) error {
-	if _, err := tx.Exec(ctx, chooseSQL, agent, tool, enabled, by); err != nil {
-		return fmt.Errorf("choose tool: %w", err)
-	}
-	return nil
-}

@@ -8,7 +8,7 @@ const (
 	markedSQL = `SELECT EXISTS (SELECT 1 FROM tool_calls WHERE untrusted AND agent_id = $1 AND message_id = $2)
 			OR EXISTS (SELECT 1 FROM tool_calls WHERE untrusted AND agent_id = $1 AND task_id = $3)`
 
-	choicesSQL = `SELECT tool, enabled FROM agent_tools WHERE agent_id = $1`
+	choicesSQL = `SELECT tool, enabled, chosen_by, updated_at AS at FROM agent_tools WHERE agent_id = $1`
 
 	chooseSQL = `INSERT INTO agent_tools (agent_id, tool, enabled, chosen_by) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (agent_id, tool) DO UPDATE SET enabled = EXCLUDED.enabled, chosen_by = EXCLUDED.chosen_by, updated_at = now()`
