@@ -5,7 +5,6 @@ import (
 	"crypto/aes"
 	"crypto/hmac"
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -31,11 +30,11 @@ func UnpickleLibolm(pickle string, pickleKey []byte) (*Account, error) {
 	if plain[0] == '{' {
 		return parseVodozemacAccount(plain)
 	}
-	a, c := new(Account), &coder{b: plain, reading: true}
-	if err := a.walkLibolm(c); err != nil {
+	a := new(Account)
+	if err := a.readLibolm(plain); err != nil {
 		return nil, err
 	}
-	return a, c.end()
+	return a, nil
 }
 
 // UnpickleLibolmSession reads a session of a, pickled by vodozemac (retalk's sessions.blob) or by libolm 3.2. Errors as in
@@ -46,18 +45,17 @@ func (a *Account) UnpickleLibolmSession(pickle string, pickleKey []byte) (*Sessi
 		return nil, err
 	}
 	defer clear(plain)
-	s, c := new(Session), &coder{b: plain, reading: true}
+	s := new(Session)
 	if plain[0] == '{' {
-		if s, err = parseVodozemacSession(plain); err != nil {
-			return nil, err
-		}
-		c.b = nil
-	} else if err := s.walkLibolm(c); err != nil {
+		s, err = parseVodozemacSession(plain)
+	} else {
+		err = s.readLibolm(plain)
+	}
+	if err != nil {
 		return nil, err
 	}
-	// Neither form says who began the session.
-	s.outbound = s.keys.identity == a.identity.public
-	return s, c.end()
+	s.outbound = s.keys.identity == a.identity.public // neither form says who began the session
+	return s, nil
 }
 
 // openLibolm opens the envelope. The text is never empty on success.
@@ -82,8 +80,9 @@ func openLibolm(pickle string, pickleKey []byte) ([]byte, error) {
 	return plain, err
 }
 
-// walkLibolm reads a libolm account: big-endian numbers, keys as public then private.
-func (a *Account) walkLibolm(c *coder) error {
+// readLibolm reads a libolm account: big-endian numbers, keys as public then private.
+func (a *Account) readLibolm(plain []byte) error {
+	c := &coder{b: plain, reading: true}
 	if err := libolmVersion(c, libolmAccountVersion); err != nil {
 		return err
 	}
@@ -118,7 +117,7 @@ func (a *Account) walkLibolm(c *coder) error {
 	var next uint32
 	c.uint32(&next)
 	a.nextID = uint64(next)
-	return nil
+	return c.end()
 }
 
 func byID(a, b oneTimeKey) int { return cmp.Compare(a.id, b.id) }
@@ -137,8 +136,9 @@ func (p *pair) walkLibolm(c *coder) {
 	c.bytes(p.secret[:])
 }
 
-// walkLibolm reads a libolm session.
-func (s *Session) walkLibolm(c *coder) error {
+// readLibolm reads a libolm session.
+func (s *Session) readLibolm(plain []byte) error {
+	c := &coder{b: plain, reading: true}
 	if err := libolmVersion(c, libolmSessionVersion); err != nil {
 		return err
 	}
@@ -178,6 +178,9 @@ func (s *Session) walkLibolm(c *coder) error {
 	if len(sending) > 0 {
 		s.sending = &sending[0]
 	}
+	if err := c.end(); err != nil {
+		return err
+	}
 	return s.settle()
 }
 
@@ -188,15 +191,11 @@ func (s *Session) settle() error {
 	} else if s.sending == nil || s.received {
 		return fmt.Errorf("%w: session without chains", ErrMalformed)
 	}
-	if len(s.receiving) > MaxChains {
-		return fmt.Errorf("%w: too many chains", ErrMalformed)
-	}
 	for i := range s.receiving {
-		c := &s.receiving[i]
-		slices.SortFunc(c.skipped, func(a, b skippedKey) int { return cmp.Compare(a.index, b.index) })
-		if len(c.skipped) > MaxSkipped || c.index == math.MaxUint32 {
-			return fmt.Errorf("%w: chain", ErrMalformed)
-		}
+		slices.SortFunc(s.receiving[i].skipped, func(a, b skippedKey) int { return cmp.Compare(a.index, b.index) })
+	}
+	if len(s.receiving) > MaxChains || slices.ContainsFunc(s.receiving, func(c receiveChain) bool { return len(c.skipped) > MaxSkipped }) {
+		return fmt.Errorf("%w: session beyond its limits", ErrMalformed)
 	}
 	return nil
 }

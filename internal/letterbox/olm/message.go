@@ -11,6 +11,7 @@ import (
 const (
 	version  = 3
 	macBytes = 8
+	overhead = 256 // a message is no more than this longer than its text
 
 	tagOneTime  = 0x0a // pre-key message
 	tagBase     = 0x12
@@ -67,7 +68,7 @@ func encodeBody(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
 
 func decodeBody(body string) ([]byte, error) {
 	if len(body) > MaxBody {
-		return nil, fmt.Errorf("%w: body of %d characters, at most %d", ErrMalformed, len(body), MaxBody)
+		return nil, ErrTooLong
 	}
 	return decode64(body)
 }

@@ -44,6 +44,7 @@ const (
 // What can be wrong with a message, a key or a pickle. Errors are these, wrapped with detail that holds no secret.
 var (
 	ErrMalformed = errors.New("olm: malformed")                       // not a message, key or pickle of this protocol
+	ErrTooLong   = errors.New("olm: message is too long")             // its body has more than MaxBody characters
 	ErrForged    = errors.New("olm: does not authenticate")           // wrong keys or changed on the way
 	ErrUsed      = errors.New("olm: message key is used or given up") // a replay, or a message that comes too late
 	ErrGap       = errors.New("olm: too many messages are missing")   // more than MaxGap

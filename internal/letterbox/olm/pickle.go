@@ -29,7 +29,10 @@ func (a *Account) Pickle(rand io.Reader, pickleKey []byte) ([]byte, error) {
 // UnpickleAccount reads what [Account.Pickle] wrote. Errors: [ErrForged] for a wrong key or a changed pickle, [ErrMalformed].
 func UnpickleAccount(pickle, pickleKey []byte) (*Account, error) {
 	a := new(Account)
-	return a, unseal(pickle, pickleKey, kindAccount, a)
+	if err := unseal(pickle, pickleKey, kindAccount, a); err != nil {
+		return nil, err
+	}
+	return a, nil
 }
 
 // Pickle is the session, encrypted and authenticated under pickleKey, for [UnpickleSession].
@@ -40,7 +43,10 @@ func (s *Session) Pickle(rand io.Reader, pickleKey []byte) ([]byte, error) {
 // UnpickleSession reads what [Session.Pickle] wrote. Errors as in [UnpickleAccount].
 func UnpickleSession(pickle, pickleKey []byte) (*Session, error) {
 	s := new(Session)
-	return s, unseal(pickle, pickleKey, kindSession, s)
+	if err := unseal(pickle, pickleKey, kindSession, s); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // pickled walks its fields in a fixed order, in both directions.
@@ -141,7 +147,10 @@ func (c *coder) bool(v *bool) {
 		b[0] = 1
 	}
 	c.bytes(b)
-	*v = b[0] != 0
+	if b[0] > 1 {
+		c.failed = true
+	}
+	*v = b[0] == 1
 }
 
 // list walks the elements of v, at most limit.

@@ -40,10 +40,13 @@ func (s *Session) Matches(preKeyBody string) bool {
 }
 
 // Encrypt seals plain and gives type and body as they go on the wire. It advances the session: save it before the body leaves.
-// Errors: [ErrUnproven], [ErrWeakKey], a failing reader.
+// Errors: [ErrUnproven], [ErrTooLong], [ErrWeakKey], a failing reader.
 func (s *Session) Encrypt(rand io.Reader, plain []byte) (typ int, body string, err error) {
 	if !s.outbound && !s.received {
 		return 0, "", ErrUnproven
+	}
+	if len(plain) > MaxBody/4*3-overhead {
+		return 0, "", ErrTooLong
 	}
 	if s.sending == nil {
 		if err := s.begin(rand); err != nil {
@@ -78,8 +81,8 @@ func (s *Session) begin(rand io.Reader) error {
 	return nil
 }
 
-// Decrypt opens a message. The session changes only when it opened. Errors: [ErrMalformed], [ErrMismatch] for a pre-key message
-// of another session, [ErrForged], [ErrUsed], [ErrGap], [ErrWeakKey].
+// Decrypt opens a message. The session changes only when it opened. Errors: [ErrMalformed], [ErrTooLong], [ErrMismatch] for a
+// pre-key message of another session, [ErrForged], [ErrUsed], [ErrGap], [ErrWeakKey].
 func (s *Session) Decrypt(typ int, body string) ([]byte, error) {
 	var m normal
 	switch typ {

@@ -27,9 +27,9 @@ type vodozemacAccount struct {
 }
 
 type vodozemacFallback struct {
-	ID        uint64    `json:"key_id"`
-	Key       numbers32 `json:"key"`
-	Published bool      `json:"published"`
+	ID        uint64     `json:"key_id"`
+	Key       *numbers32 `json:"key"`
+	Published bool       `json:"published"`
 }
 
 // vodozemacSession is vodozemac's session pickle. A member that only serves its diagnostics is not read.
@@ -154,19 +154,30 @@ func parseVodozemacAccount(plain []byte) (*Account, error) {
 		a.oneTime = append(a.oneTime, oneTimeKey{id: id, published: !unpublished, pair: p})
 	}
 	slices.SortFunc(a.oneTime, byID)
+	if n := len(a.oneTime); n > 0 {
+		a.nextID = max(a.nextID, a.oneTime[n-1].id+1)
+	}
 	if a.fallback, err = v.Fallback.Current.key(); err != nil {
 		return nil, err
 	}
-	a.previous, err = v.Fallback.Previous.key()
-	return a, err
+	if a.previous, err = v.Fallback.Previous.key(); err != nil {
+		return nil, err
+	}
+	return a, nil
 }
 
 func (f *vodozemacFallback) key() (*oneTimeKey, error) {
 	if f == nil {
 		return nil, nil
 	}
-	p, err := pairOf(f.Key)
-	return &oneTimeKey{id: f.ID, published: f.Published, pair: p}, err
+	if f.Key == nil {
+		return nil, errMissing
+	}
+	p, err := pairOf(*f.Key)
+	if err != nil {
+		return nil, err
+	}
+	return &oneTimeKey{id: f.ID, published: f.Published, pair: p}, nil
 }
 
 func pairOf(secret numbers32) (pair, error) {
@@ -222,7 +233,10 @@ func parseVodozemacSession(plain []byte) (*Session, error) {
 	}
 	// vodozemac has a receiving chain from the first message that opened on, and no session before.
 	s.received = len(s.receiving) > 0
-	return s, s.settle()
+	if err := s.settle(); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 func (c *vodozemacChain) chain() (chainKey, error) {
