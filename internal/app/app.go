@@ -130,12 +130,13 @@ func (a *App) build(ctx context.Context, ring *secret.Ring) error {
 
 	workers := river.NewWorkers()
 	a.jobs, err = jobs.NewClient(ctx, jobs.Config{
-		DB: a.db, Workers: workers, Logger: obs.AtLeast(log, slog.LevelWarn), SoftStopTimeout: cfg.DrainTimeout / 2, Periodic: []*river.PeriodicJob{worker.PrunePeriodically()},
+		DB: a.db, Workers: workers, Logger: obs.AtLeast(log, slog.LevelWarn), SoftStopTimeout: cfg.DrainTimeout / 2, Periodic: []*river.PeriodicJob{worker.PrunePeriodically(), worker.PruneCallsPeriodically()},
 	}, inserter)
 	if err != nil {
 		return err
 	}
 	worker.Add(workers, a.Gateway, a.Chat)
+	worker.AddTools(workers, a.Tools)
 	if a.river, err = newRiverUI(a.jobs.River(), obs.AtLeast(log, slog.LevelWarn)); err != nil {
 		return err
 	}

@@ -119,6 +119,15 @@ func TestK3_CallsAreRecordedWithoutText(t *testing.T) {
 	if n := b.Count(`SELECT count(*)::int FROM tool_calls c WHERE c::text LIKE '%hush%'`); n != 0 {
 		t.Errorf("%d records hold text", n)
 	}
+	if _, err := b.DB.Exec(t.Context(), `UPDATE tool_calls SET inserted_at = now() - interval '91 days' WHERE tool = 'secretive'`); err != nil {
+		t.Fatal(err)
+	}
+	if err := tools.PruneCalls(t.Context(), 90); err != nil {
+		t.Fatal(err)
+	}
+	if n := b.Count(`SELECT count(*)::int FROM tool_calls`); n != 1 {
+		t.Errorf("%d records after the old one was forgotten", n)
+	}
 }
 
 // gate stands for the people who decide.

@@ -57,3 +57,12 @@ func Marked(ctx context.Context, q pg.Querier, agent id.Participant, msg id.Mess
 	}
 	return marked, nil
 }
+
+// PruneCallsTx forgets at most limit records older than days and counts them.
+func PruneCallsTx(ctx context.Context, tx *pg.Tx, days, limit int) (int64, error) {
+	tag, err := tx.Exec(ctx, pruneCallsSQL, days, limit)
+	if err != nil {
+		return 0, fmt.Errorf("prune tool calls: %w", err)
+	}
+	return tag.RowsAffected(), nil
+}
