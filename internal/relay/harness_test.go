@@ -151,3 +151,6 @@ func (p *place) bodies(u *relaytest.User, peer string) []string {
 	}
 	return out
 }
+
+// anybody is an identity that the relay does not know.
+func (p *place) anybody() *relaytest.User { return relaytest.NewUser() }
