@@ -50,6 +50,33 @@ func TestM2_BatchBeginsTheTransaction(t *testing.T) {
 	if !errors.Is(err, boom) || count() != 2 {
 		t.Fatalf("rolled back: %v, %d rows", err, count())
 	}
+	var first, second int
+	list, trips = rec.Of(func() {
+		err = db.InTx(t.Context(), func(ctx context.Context, tx *pg.Tx) error {
+			return errors.Join(tx.QueryRow(ctx, `SELECT n FROM notes ORDER BY n`).Scan(&first), tx.QueryRow(ctx, `SELECT n FROM notes ORDER BY n DESC`).Scan(&second))
+		})
+	})
+	if err != nil || first != 1 || second != 2 || trips != 3 {
+		t.Fatalf("read %d and %d in %d round trips for %q, %v", first, second, trips, list, err)
+	}
+	err = db.InTx(t.Context(), func(ctx context.Context, tx *pg.Tx) error {
+		return tx.QueryRow(ctx, `SELECT n FROM notes WHERE n = 9`).Scan(&first)
+	})
+	if !pg.IsNotFound(err) {
+		t.Fatalf("no row: %v", err)
+	}
+	if err := db.InTx(t.Context(), func(ctx context.Context, tx *pg.Tx) error { _, err := tx.Exec(ctx, `SELECT 1/0`); return err }); err == nil {
+		t.Fatal("a first statement that fails")
+	}
+	if err := db.InTx(t.Context(), func(ctx context.Context, tx *pg.Tx) error {
+		tag, err := tx.Exec(ctx, `UPDATE notes SET n = n + 10`)
+		if tag.RowsAffected() != 2 {
+			t.Errorf("the first statement changed %d rows", tag.RowsAffected())
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
 	if list, _ := rec.Of(func() { _ = db.InTx(t.Context(), write()) }); len(list) != 0 {
 		t.Fatalf("nothing was asked: %q", list)
 	}

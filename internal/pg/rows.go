@@ -54,6 +54,62 @@ func (r *poolRow) Scan(dest ...any) error {
 	return mapErr(r.row.Scan(dest...))
 }
 
+// firstRows are the rows of a statement that began its transaction; the batch ends
+// with them.
+type firstRows struct {
+	pgx.Rows
+	batch pgx.BatchResults
+	err   error
+}
+
+func (r *firstRows) Close() {
+	r.Rows.Close()
+	if err := r.batch.Close(); r.err == nil {
+		r.err = err
+	}
+}
+
+func (r *firstRows) Next() bool {
+	more := r.Rows.Next()
+	if !more {
+		r.Close()
+	}
+	return more
+}
+
+func (r *firstRows) Scan(dest ...any) error {
+	err := r.Rows.Scan(dest...)
+	if err != nil {
+		r.Close()
+	}
+	return err
+}
+
+func (r *firstRows) Err() error {
+	if err := r.Rows.Err(); err != nil {
+		return err
+	}
+	return r.err
+}
+
+// oneRow is the first of some rows.
+type oneRow struct{ rows pgx.Rows }
+
+func (r oneRow) Scan(dest ...any) error {
+	defer r.rows.Close()
+	if !r.rows.Next() {
+		if err := r.rows.Err(); err != nil {
+			return err
+		}
+		return pgx.ErrNoRows
+	}
+	if err := r.rows.Scan(dest...); err != nil {
+		return err
+	}
+	r.rows.Close()
+	return r.rows.Err()
+}
+
 // failedRows answers every question with the error of a statement that was never sent.
 type failedRows struct{ err error }
 

@@ -51,7 +51,7 @@ func (tx *Tx) Raw(ctx context.Context) (pgx.Tx, error) {
 	return tx.raw, err
 }
 
-// begun begins the transaction in a round trip of its own, unless a batch did.
+// begun begins the transaction in a round trip of its own, unless a statement did.
 func (tx *Tx) begun(ctx context.Context) error {
 	if tx.raw != nil {
 		return nil
@@ -66,26 +66,59 @@ func (tx *Tx) begun(ctx context.Context) error {
 
 // Exec runs one statement in the transaction.
 func (tx *Tx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
-	if err := tx.begun(ctx); err != nil {
-		return pgconn.CommandTag{}, err
+	if tx.raw != nil {
+		return tx.raw.Exec(ctx, sql, args...)
 	}
-	return tx.raw.Exec(ctx, sql, args...)
+	rows, err := tx.first(ctx, sql, args)
+	rows.Close()
+	return rows.CommandTag(), errors.Join(err, rows.Err())
 }
 
 // Query runs one statement in the transaction; close the rows before the next.
 func (tx *Tx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	if err := tx.begun(ctx); err != nil {
-		return failedRows{err: err}, err
+	if tx.raw != nil {
+		return tx.raw.Query(ctx, sql, args...)
 	}
-	return tx.raw.Query(ctx, sql, args...)
+	return tx.first(ctx, sql, args)
 }
 
 // QueryRow runs one statement in the transaction.
 func (tx *Tx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
-	if err := tx.begun(ctx); err != nil {
-		return failedRows{err: err}
+	if tx.raw != nil {
+		return tx.raw.QueryRow(ctx, sql, args...)
 	}
-	return tx.raw.QueryRow(ctx, sql, args...)
+	rows, _ := tx.first(ctx, sql, args) // its error is in the rows
+	return oneRow{rows}
+}
+
+// first runs the first statement of the transaction together with what begins it.
+func (tx *Tx) first(ctx context.Context, sql string, args []any) (pgx.Rows, error) {
+	whole := tx.beginning()
+	whole.Queue(sql, args...)
+	results := tx.conn.SendBatch(ctx, whole)
+	tx.raw = results.Tx()
+	for range tx.begin {
+		if _, err := results.Exec(); err != nil {
+			err = fmt.Errorf("begin: %w", errors.Join(err, results.Close()))
+			return failedRows{err: err}, err
+		}
+	}
+	rows, err := results.Query()
+	if err != nil {
+		_ = results.Close() // the same error
+		return failedRows{err: err}, err
+	}
+	return &firstRows{Rows: rows, batch: results}, nil
+}
+
+// beginning is a batch that begins the transaction.
+func (tx *Tx) beginning() *pgx.Batch {
+	var b pgx.Batch
+	b.BeginTx(pgx.TxOptions{BeginQuery: tx.begin[0]})
+	for _, sql := range tx.begin[1:] {
+		b.Queue(sql)
+	}
+	return &b
 }
 
 // runBatch sends a batch; the first one of the transaction begins it.
@@ -93,13 +126,9 @@ func (tx *Tx) runBatch(ctx context.Context, b *pgx.Batch) error {
 	if tx.raw != nil {
 		return tx.raw.SendBatch(ctx, b).Close()
 	}
-	var whole pgx.Batch
-	whole.BeginTx(pgx.TxOptions{BeginQuery: tx.begin[0]})
-	for _, sql := range tx.begin[1:] {
-		whole.Queue(sql)
-	}
+	whole := tx.beginning()
 	whole.QueuedQueries = append(whole.QueuedQueries, b.QueuedQueries...)
-	results := tx.conn.SendBatch(ctx, &whole)
+	results := tx.conn.SendBatch(ctx, whole)
 	tx.raw = results.Tx()
 	return results.Close()
 }
