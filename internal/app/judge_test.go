@@ -39,3 +39,12 @@ func TestP1_JudgeWakeRules(t *testing.T) {
 	t.Parallel()
 	judgetest.RunWakeRules(t, judgetest.Target{BaseURL: apptest.New(t).URL, Patience: patience})
 }
+
+// ready lists the suites of the gateway contract (issue 3, section 6.1) that
+// the server passes. Whoever lands a handler adds its suites.
+var ready = []string{}
+
+func TestB1_JudgeGateway(t *testing.T) {
+	t.Parallel()
+	judgetest.RunSuites(t, judgetest.Target{BaseURL: apptest.New(t).URL, Patience: patience}, ready)
+}

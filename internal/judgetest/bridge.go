@@ -27,7 +27,14 @@ type BridgeOptions struct {
 	Reconnect   time.Duration // wait after a clean drop and unit of the back-off, 5 s
 	TurnTimeout time.Duration // outer time-out of a turn, 300 s
 
+	KeepAlive  time.Duration // longest silence of a running task, 5 s
+	Poll       time.Duration // between two polls of a permission request, 2 s
+	AskCeiling time.Duration // how long a permission request is polled, 330 s
+	Resumable  []string      // real ids of tasks whose run outlived the previous process
+
 	Model func(ctx context.Context, turn *Turn) Reply
+	Task  func(ctx context.Context, task *TaskTurn) TaskReply
+	Query func(ctx context.Context, query map[string]any) string // answers agent queries; "" or nil reports a failure
 
 	// Step is called in the turn's goroutine as the turn passes a point of its
 	// life. Calling Kill there ends the process at that very point.
@@ -58,6 +65,9 @@ func (o BridgeOptions) filled() BridgeOptions {
 	def(&o.SocketDelay, time.Second)
 	def(&o.Reconnect, 5*time.Second)
 	def(&o.TurnTimeout, 300*time.Second)
+	def(&o.KeepAlive, 5*time.Second)
+	def(&o.Poll, 2*time.Second)
+	def(&o.AskCeiling, 330*time.Second)
 	if o.Version == "" {
 		o.Version = "2.11.24"
 	}
@@ -75,6 +85,12 @@ func (o BridgeOptions) filled() BridgeOptions {
 	}
 	if o.Model == nil {
 		o.Model = func(_ context.Context, turn *Turn) Reply { return Reply{Text: "re: " + turn.Text()} }
+	}
+	if o.Task == nil {
+		o.Task = func(_ context.Context, task *TaskTurn) TaskReply { return TaskReply{Text: "done: " + task.Title} }
+	}
+	if o.Resumable == nil {
+		o.Resumable = []string{}
 	}
 	return o
 }
@@ -110,6 +126,8 @@ type Bridge struct {
 	inFlight  map[string]string    // conversation → message whose turn has not ended
 	cancels   map[string]map[string]context.CancelCauseFunc
 	turns     []TurnRecord
+	tasks     []TaskRecord
+	taskStops map[string]context.CancelCauseFunc // running tasks by real id
 	commands  []string
 	offline   bool
 	activity  string
@@ -144,6 +162,7 @@ func New(t testing.TB, baseURL, agentID, apiKey string, opts BridgeOptions) *Bri
 		instance: strings.ReplaceAll(uuid.NewString(), "-", ""),
 		run:      run, cancel: cancel, loops: make(chan struct{}), activity: "idle",
 		seen: map[string]time.Time{}, inFlight: map[string]string{}, cancels: map[string]map[string]context.CancelCauseFunc{},
+		taskStops: map[string]context.CancelCauseFunc{},
 	}
 	b.rest.no205 = true
 	b.tokens = &tokenSource{b: b}
@@ -288,7 +307,7 @@ func (b *Bridge) register(ctx context.Context, slots int) error {
 	}{
 		"2.7.0":   {"backend_health", b.health()},
 		"2.9.8":   {"instance_id", b.instance},
-		"2.11.12": {"resumable_task_ids", []string{}},
+		"2.11.12": {"resumable_task_ids", b.opt.Resumable},
 	} {
 		if versionAtMost(since, b.opt.Version) {
 			body[add.key] = add.value

@@ -122,6 +122,25 @@ func toolVerdict(a Answer) (text string, ok bool) {
 	return text, true
 }
 
+// rpcVerdict is how the bridge judges an answer of POST /api/mcp (bridge 2.8.1):
+// an HTTP error fails, result.isError fails when it is boolean true, and a
+// JSON-RPC error member is not looked at. text is the first text block.
+func rpcVerdict(a Answer) (text string, ok bool) {
+	if a.Status >= 400 {
+		return apiError(a), false
+	}
+	result, _ := a.Map()["result"].(map[string]any)
+	blocks, _ := result["content"].([]any)
+	for _, block := range blocks {
+		m, _ := block.(map[string]any)
+		if s, is := m["text"].(string); is && m["type"] == "text" {
+			text = s
+			break
+		}
+	}
+	return text, result["isError"] != true
+}
+
 // versionAtMost compares dotted versions number by number.
 func versionAtMost(v, limit string) bool {
 	a, b := strings.Split(v, "."), strings.Split(limit, ".")

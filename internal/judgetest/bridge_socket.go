@@ -98,6 +98,8 @@ func (b *Bridge) event(f frame) {
 	switch f.Event {
 	case "gateway_message":
 		b.received(p)
+	case "gateway_task":
+		b.receivedTask(p)
 	case "gateway_command":
 		b.command(p)
 	case "gateway_scope_request":
@@ -105,8 +107,7 @@ func (b *Bridge) event(f frame) {
 		go b.report(call{method: "POST", path: "/api/gateway/scope-requests/" + str(p, "id") + "/respond",
 			body: map[string]any{"title": clip(title, 80), "description": p["content"]}})
 	case "gateway_agent_query":
-		go b.report(call{method: "POST", path: "/api/gateway/agent-queries/" + str(p, "id") + "/fail",
-			body: map[string]any{"executor_id": b.executorID, "error": "no_handler_registered"}})
+		go b.query(p)
 	case "phx_close", "phx_error":
 		b.led.Break("bridge", "bridge 2.3", "%s is ignored by the bridge: close the socket to make it rejoin", f.Event)
 	}
@@ -181,6 +182,16 @@ func (b *Bridge) command(p map[string]any) {
 		}
 		b.read(func() {
 			for _, stop := range b.cancels[conv] {
+				stop(errStopped)
+			}
+		})
+	case "stop_task":
+		id := str(p, "task_id")
+		if id == "" {
+			b.led.Break("bridge", "bridge 2.11", "stop_task without task_id")
+		}
+		b.read(func() {
+			if stop := b.taskStops[id]; stop != nil {
 				stop(errStopped)
 			}
 		})

@@ -1,6 +1,7 @@
 package judgetest
 
 import (
+	"context"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -14,10 +15,10 @@ import (
 	"github.com/google/uuid"
 )
 
-//go:embed testdata/golden/*.json
+//go:embed testdata/golden/*.json testdata/gateway/*.json
 var goldenFiles embed.FS
 
-// golden is one exchange of testdata/golden. Exactly one of Method and Socket is
+// golden is one exchange of a golden file. Exactly one of Method and Socket is
 // set. Strings may hold {{placeholders}}: captured values, {{uuid:name}} (one
 // per name), {{email:name}}, {{password}}, {{long:N}} (N letters).
 type golden struct {
@@ -30,24 +31,26 @@ type golden struct {
 	Auth    string            `json:"auth"` // bearer token; "" sends none
 	Headers map[string]string `json:"headers"`
 	Body    any               `json:"body"`
-	Raw     *string           `json:"raw"`    // a body that is not encoded from Body
-	Status  []int             `json:"status"` // the accepted set
-	Header  map[string]string `json:"header"` // "=v" equal, "~v" comma list has v, "!v" not equal
-	Forbid  []string          `json:"forbid"` // substrings that must not appear in the answer
-	Within  []string          `json:"within"` // substrings of which one must appear
-	Verdict string            `json:"verdict"`
+	Raw     *string           `json:"raw"`     // a body that is not encoded from Body
+	Status  []int             `json:"status"`  // the accepted set
+	Header  map[string]string `json:"header"`  // "=v" equal, "~v" comma list has v, "!v" not equal
+	Forbid  []string          `json:"forbid"`  // substrings that must not appear in the answer
+	Within  []string          `json:"within"`  // substrings of which one must appear
+	Later   string            `json:"later"`   // the call stays open under this name
+	Await   string            `json:"await"`   // instead of Method: judge the answer of that call
+	Verdict string            `json:"verdict"` // how the bridge reads it: success, failure (bridge 5.5), rpc_success, rpc_failure (bridge 2.8.1)
 
 	// Socket: connect, push, expect, silence, close
 	Socket  string `json:"socket"`
 	On      string `json:"on"`
-	Topic   string `json:"topic"`
-	Event   string `json:"event"`
+	Topic   string `json:"topic"` // "a|b" in expect and silence: either
+	Event   string `json:"event"` // likewise
 	Payload any    `json:"payload"`
 	Reply   string `json:"reply"`   // "ok", "error", "none"
 	Refused bool   `json:"refused"` // connect: the upgrade has to fail
 
 	Shape   any               `json:"shape"`   // of the answer, the reply's response or the event's payload
-	Capture map[string]string `json:"capture"` // variable → dotted path in the same value
+	Capture map[string]string `json:"capture"` // variable → dotted path in the same value; "a|b.c": the first that is there
 }
 
 // RunGolden plays every golden exchange in file order against the server. The
@@ -86,10 +89,16 @@ func loadGolden(name string) ([]golden, error) {
 		return nil, fmt.Errorf("decode %s: %w", name, err)
 	}
 	for i, e := range list {
-		if e.Name == "" || e.Section == "" || (e.Method == "") == (e.Socket == "") {
-			return nil, fmt.Errorf("%s entry %d: needs name, section and one of method and socket", name, i+1)
+		kinds := 0
+		for _, kind := range []string{e.Method, e.Socket, e.Await} {
+			if kind != "" {
+				kinds++
+			}
 		}
-		if e.Method != "" && len(e.Status) == 0 {
+		if e.Name == "" || e.Section == "" || kinds != 1 {
+			return nil, fmt.Errorf("%s entry %d: needs name, section and one of method, socket and await", name, i+1)
+		}
+		if e.Socket == "" && e.Later == "" && len(e.Status) == 0 {
 			return nil, fmt.Errorf("%s entry %d (%s): needs the accepted statuses", name, i+1, e.Name)
 		}
 	}
@@ -99,19 +108,30 @@ func loadGolden(name string) ([]golden, error) {
 // goldenRun is the environment that the exchanges share.
 type goldenRun struct {
 	g    Target
+	ctx  context.Context // ends with the whole run
 	led  *Ledger
 	rest transport
 	vars map[string]string
 	subs map[string]*goldenSocket
+	open map[string]chan openCall
+}
+
+// openCall is the end of a call that was sent with "later".
+type openCall struct {
+	what string
+	a    Answer
+	err  error
 }
 
 func newGoldenRun(t *testing.T, g Target) *goldenRun {
 	led := &Ledger{}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	r := &goldenRun{
-		g: g, led: led, rest: newTransport(g.base(), led, "golden", "bridge 3.1", g.patience()),
-		vars: map[string]string{"password": goodPassword}, subs: map[string]*goldenSocket{},
+		g: g, ctx: ctx, led: led, rest: newTransport(g.base(), led, "golden", "bridge 3.1", g.patience()),
+		vars: map[string]string{"password": goodPassword}, subs: map[string]*goldenSocket{}, open: map[string]chan openCall{},
 	}
 	t.Cleanup(func() {
+		cancel()
 		for _, s := range r.subs {
 			s.sock.kill()
 		}
@@ -175,11 +195,14 @@ func (r *goldenRun) fillAny(t *testing.T, v any) any {
 
 func (r *goldenRun) play(t *testing.T, e golden) {
 	t.Helper()
-	if e.Socket != "" {
+	switch {
+	case e.Socket != "":
 		r.playSocket(t, e)
-		return
+	case e.Await != "":
+		r.await(t, e)
+	default:
+		r.playHTTP(t, e)
 	}
-	r.playHTTP(t, e)
 }
 
 // judge matches a value against the entry's shape and captures from it.
@@ -201,13 +224,32 @@ func (r *goldenRun) judge(t *testing.T, e golden, what string, value any) {
 	}
 }
 
-// dig reads a string (or the text of a number) at a dotted path.
+// dig reads a string (or the text of a number) at the first dotted path that
+// leads to one.
 func dig(v any, where string) (string, bool) {
+	for one := range strings.SplitSeq(where, "|") {
+		if s, ok := digOne(v, one); ok {
+			return s, true
+		}
+	}
+	return "", false
+}
+
+func digOne(v any, where string) (string, bool) {
 	for step := range strings.SplitSeq(where, ".") {
 		switch x := v.(type) {
 		case map[string]any:
 			v = x[step]
 		case []any:
+			if key, want, ok := strings.Cut(step, "="); ok { // the element whose key has that value
+				v = nil
+				for _, e := range x {
+					if m, _ := e.(map[string]any); str(m, key) == want {
+						v = e
+					}
+				}
+				continue
+			}
 			i := 0
 			if _, err := fmt.Sscanf(step, "%d", &i); err != nil || i < 0 || i >= len(x) {
 				return "", false

@@ -25,17 +25,50 @@ func (r *goldenRun) playHTTP(t *testing.T, e golden) {
 	} else if e.Body != nil {
 		c.body = r.fillAny(t, e.Body)
 	}
+	what, token := e.Method+" "+e.Path, r.fill(t, e.Auth)
+	if e.Later != "" {
+		done := make(chan openCall, 1)
+		r.open[e.Later] = done
+		ctx := r.ctx
+		go func() {
+			a, err := r.rest.send(ctx, token, c)
+			done <- openCall{what, a, err}
+		}()
+		return
+	}
 	ctx, stop := context.WithTimeout(t.Context(), r.g.patience())
 	defer stop()
-	a, err := r.rest.send(ctx, r.fill(t, e.Auth), c)
+	a, err := r.rest.send(ctx, token, c)
 	if err != nil {
 		t.Fatalf("[%s] %v", e.Section, err)
 	}
-	what := e.Method + " " + e.Path
+	r.answered(t, e, what, c, a)
+}
+
+// await judges the answer of a call that was left open.
+func (r *goldenRun) await(t *testing.T, e golden) {
+	t.Helper()
+	done := r.open[e.Await]
+	if done == nil {
+		t.Fatalf("no call was left open as %q", e.Await)
+	}
+	select {
+	case end := <-done:
+		if end.err != nil {
+			t.Fatalf("[%s] %v", e.Section, end.err)
+		}
+		r.answered(t, e, end.what, call{}, end.a)
+	case <-time.After(r.g.patience()):
+		t.Fatalf("[%s] the call left open as %q is not answered", e.Section, e.Await)
+	}
+}
+
+func (r *goldenRun) answered(t *testing.T, e golden, what string, c call, a Answer) {
+	t.Helper()
 	if !slices.Contains(e.Status, a.Status) {
 		t.Fatalf("[%s] %s: status %d, accepted are %v; body %s", e.Section, what, a.Status, e.Status, clip(string(a.Body), 400))
 	}
-	if a.OK() && a.Status != http.StatusNoContent && e.Method != http.MethodOptions && !json.Valid(a.Body) {
+	if a.OK() && !c.elsewhere() && a.Status != http.StatusNoContent && e.Method != http.MethodOptions && !json.Valid(a.Body) {
 		t.Errorf("[desktop 1.2] %s: status %d without a JSON body", what, a.Status)
 	}
 	for name, want := range e.Header {
@@ -45,8 +78,12 @@ func (r *goldenRun) playHTTP(t *testing.T, e golden) {
 	}
 	r.substrings(t, e, what, string(a.Body))
 	if e.Verdict != "" {
-		text, ok := toolVerdict(a)
-		if ok != (e.Verdict == "success") {
+		read := toolVerdict
+		if strings.HasPrefix(e.Verdict, "rpc_") {
+			read = rpcVerdict
+		}
+		text, ok := read(a)
+		if ok != strings.HasSuffix(e.Verdict, "success") {
 			t.Errorf("[%s] %s: the bridge reads this as success=%v (%s), want %s", e.Section, what, ok, clip(text, 200), e.Verdict)
 		}
 	}
@@ -87,6 +124,11 @@ func headerFits(got, want string) error {
 		}
 	}
 	return fmt.Errorf("is %q, want %q", got, want)
+}
+
+// among tells whether s is one of the alternatives "a|b".
+func among(alternatives, s string) bool {
+	return slices.Contains(strings.Split(alternatives, "|"), s)
 }
 
 // goldenSocket keeps what a connection received until an entry consumes it.
@@ -184,7 +226,7 @@ func (r *goldenRun) expect(ctx context.Context, t *testing.T, e golden, s *golde
 	var hit frame
 	err := s.until(ctx, e.Event, func() bool {
 		for i, f := range s.inbox {
-			if f.Event != e.Event || f.Topic != topic {
+			if !among(e.Event, f.Event) || !among(topic, f.Topic) {
 				continue
 			}
 			var bad []string
@@ -225,7 +267,7 @@ func (r *goldenRun) silence(ctx context.Context, t *testing.T, e golden, s *gold
 	m := matcher{clock: &r.led.clock}
 	s.read(func() {
 		for _, f := range s.inbox {
-			if f.Event == e.Event && f.Topic == topic && len(m.match(e.Event, shape, f.Payload)) == 0 {
+			if among(e.Event, f.Event) && among(topic, f.Topic) && len(m.match(e.Event, shape, f.Payload)) == 0 {
 				t.Errorf("[%s] %s arrived on %s although it must not: %s", e.Section, e.Event, topicKind(topic), brief(f.Payload))
 			}
 		}

@@ -30,7 +30,8 @@ import (
 // must be absent; keys that are not named are free. Directives inside an object:
 // "$is": also match that named shape; "$camel": true forbids "_" in keys;
 // "$contains"/"$lacks": the value is a list with/without such an element;
-// "$len": the list has that many elements; "$all": several shapes at once.
+// "$once": the list has exactly one such element; "$len": the list has that
+// many elements; "$all": several shapes at once; "$one": at least one of several.
 // A list of one shape means "every element"; an empty list means an empty list.
 
 //go:embed testdata/shapes.json
@@ -271,6 +272,19 @@ func (m matcher) directive(path, k string, want, got any) []string {
 		}
 		return bad
 	}
+	if k == "$one" {
+		var nearest []string
+		for _, w := range want.([]any) {
+			bad := m.match(path, w, got)
+			if len(bad) == 0 {
+				return nil
+			}
+			if nearest == nil || len(bad) < len(nearest) {
+				nearest = bad
+			}
+		}
+		return append(miss(path, "one of %d forms", len(want.([]any))), nearest...)
+	}
 	g, ok := got.([]any)
 	if !ok {
 		return miss(path, "a list, got %s", brief(got))
@@ -290,6 +304,8 @@ func (m matcher) directive(path, k string, want, got any) []string {
 		return miss(path, "%v elements, got %d", want, len(g))
 	case k == "$contains" && hits == 0:
 		return append(miss(path, "an element like %s among %d", brief(want), len(g)), nearest...)
+	case k == "$once" && hits != 1:
+		return append(miss(path, "exactly one element like %s, got %d", brief(want), hits), nearest...)
 	case k == "$lacks" && hits > 0:
 		return miss(path, "no element like %s", brief(want))
 	}

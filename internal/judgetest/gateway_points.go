@@ -1,0 +1,208 @@
+package judgetest
+
+// point is one endpoint, event or tool of the gateway contract and the suite
+// that judges it.
+type point struct {
+	section string
+	what    string // "METHOD /path/{}", "event NAME", "push NAME" or "tool NAME"
+	suite   string
+}
+
+// points covers bridge 2.8 to 2.14, 3.2 to 3.10, 4, 5 and 8, and what desktop
+// says of tasks, approvals, credentials, decisions, health and sessions. The
+// endpoints of sections 1 to 3 that message turns use are judged by the suites
+// of suite.go and the files of testdata/golden as well. gateway_test.go fails
+// when a point's suite does not exercise it.
+var points = []point{
+	// events and pushes of the socket
+	{"bridge 2.5", "push catchup", "task_reattach"},
+	{"bridge 2.6", "event gateway_message", "task_requests"},
+	{"bridge 2.8", "event gateway_task", "task_life"},
+	{"bridge 2.9", "event gateway_scope_request", "scope_requests"},
+	{"bridge 2.10", "event gateway_agent_query", "agent_queries"},
+	{"bridge 2.11", "event gateway_command", "task_stop"},
+	{"bridge 2.12", "event task_assigned", "sdk_events"},
+	{"bridge 2.12", "event task_updated", "sdk_events"},
+	{"bridge 2.12", "event task_completed", "sdk_events"},
+	{"desktop 3.5", "event task_created", "sdk_events"},
+	{"desktop 3.4", "event task_progress", "task_life"},
+	{"desktop 3.5", "event permission_request", "permissions"},
+	{"desktop 3.5", "event permission_resolved", "permissions"},
+	{"desktop 3.5", "event conversation_metadata_changed", "external"},
+
+	// bridge 1.5 and 1.6
+	{"bridge 1.5", "POST /api/invites/{}/claim", "external"},
+	{"bridge 1.5", "GET /api/invites/{}/info", "external"},
+	{"bridge 1.6", "GET /api/integrations/{}/resolve", "profile"},
+
+	// bridge 3.2
+	{"bridge 3.2", "POST /api/gateway/executors", "task_reattach"},
+	{"bridge 3.2", "POST /api/gateway/executors/{}/heartbeat", "task_stop"},
+	{"bridge 3.2", "DELETE /api/gateway/executors/{}", "golden"},
+	{"bridge 3.2", "POST /api/gateway/messages/{}/ack", "golden"},
+	{"bridge 3.2", "POST /api/gateway/messages/batch-ack", "golden"},
+	{"bridge 3.2", "POST /api/gateway/tasks/{}/accept", "task_life"},
+	{"bridge 3.2", "POST /api/gateway/tasks/{}/progress", "task_life"},
+	{"bridge 3.2", "POST /api/gateway/tasks/{}/claim-step", "task_plan"},
+	{"bridge 3.2", "POST /api/gateway/tasks/{}/step-progress", "task_plan"},
+	{"bridge 3.2", "POST /api/gateway/tasks/{}/extend-plan", "task_plan"},
+	{"bridge 3.2", "POST /api/gateway/task-requests", "task_requests"},
+	{"bridge 3.2", "POST /api/gateway/scope-requests", "scope_requests"},
+	{"bridge 3.2", "POST /api/gateway/scope-requests/collect", "scope_requests"},
+	{"bridge 3.2", "POST /api/gateway/scope-requests/{}/respond", "scope_requests"},
+	{"bridge 3.2", "POST /api/gateway/agent-queries/{}/respond", "agent_queries"},
+	{"bridge 3.2", "POST /api/gateway/agent-queries/{}/fail", "agent_queries"},
+	{"bridge 3.2", "POST /api/gateway/warmup", "profile"},
+
+	// bridge 3.3
+	{"bridge 3.3", "GET /api/conversations", "golden"},
+	{"bridge 3.3", "GET /api/conversations/{}", "golden"},
+	{"bridge 3.3", "POST /api/conversations", "golden"},
+	{"bridge 3.3", "POST /api/conversations/dm", "dm"},
+	{"bridge 3.3", "GET /api/conversations/{}/messages", "golden"},
+	{"bridge 3.3", "POST /api/conversations/{}/messages", "golden"},
+	{"bridge 3.3", "POST /api/conversations/{}/stream", "golden"},
+	{"bridge 3.3", "POST /api/conversations/{}/upload-url", "files"},
+	{"bridge 3.3", "PUT {}", "files"},
+	{"bridge 3.3", "POST /api/conversations/{}/files/confirm", "files"},
+	{"bridge 3.3", "GET /api/files/{}/download-url", "files"},
+	{"bridge 3.3", "POST /api/huddles/complete", "huddles"},
+	{"bridge 3.3", "POST /api/threads/complete", "huddles"},
+	{"bridge 3.3", "POST /api/threads/goal", "huddles"},
+
+	// bridge 3.4
+	{"bridge 3.4", "GET /api/conversations/{}/memory", "memory"},
+	{"bridge 3.4", "PATCH /api/conversations/{}/memory", "memory"},
+	{"bridge 3.4", "PUT /api/conversations/{}/memory", "memory"},
+	{"bridge 3.4", "GET /api/conversations/{}/memory/history", "memory"},
+	{"bridge 3.4", "GET /api/conversations/{}/context", "context"},
+	{"bridge 3.4", "GET /api/conversations/{}/brief", "context"},
+	{"bridge 3.4", "GET /api/agents/me/memories", "memory"},
+	{"bridge 3.4", "POST /api/agents/me/memories", "memory"},
+	{"bridge 3.4", "GET /api/family/memories", "memory"},
+
+	// bridge 3.5
+	{"bridge 3.5", "GET /api/me", "profile"},
+	{"bridge 3.5", "PATCH /api/agents/me/model-config", "profile"},
+	{"bridge 3.5", "GET /api/agents/me/settings", "profile"},
+	{"bridge 3.5", "PATCH /api/agents/me/settings", "profile"},
+	{"bridge 3.5", "POST /api/agents/me/capabilities", "profile"},
+	{"bridge 3.5", "GET /api/agents/me/soul", "soul"},
+	{"bridge 3.5", "PATCH /api/agents/me/soul", "soul"},
+	{"bridge 3.5", "GET /api/agents/me/soul/template", "soul"},
+	{"bridge 3.5", "GET /api/agents/me/trust", "profile"},
+	{"bridge 3.5", "PUT /api/agents/me/webhook", "profile"},
+	{"bridge 3.5", "DELETE /api/agents/me/webhook", "profile"},
+	{"bridge 3.5", "POST /api/agents/heartbeat", "profile"},
+	{"bridge 3.5", "GET /api/protocol", "profile"},
+	{"bridge 3.5", "GET /api/response-templates", "profile"},
+	{"bridge 3.5", "GET /api/owner/location", "profile"},
+	{"bridge 3.5", "GET /api/skills/content/{}", "profile"},
+
+	// bridge 3.6
+	{"bridge 3.6", "POST /api/usage", "telemetry"},
+	{"bridge 3.6", "POST /api/agents/me/cli-tool-uses", "telemetry"},
+	{"bridge 3.6", "POST /api/agents/me/runtime-faults", "telemetry"},
+
+	// bridge 3.7 and desktop 4.8
+	{"bridge 3.7", "POST /api/conversations/{}/tasks", "task_rest"},
+	{"bridge 3.7", "GET /api/tasks/{}", "task_rest"},
+	{"bridge 3.7", "PATCH /api/tasks/{}", "task_rest"},
+	{"bridge 3.7", "PATCH /api/tasks/{}/status", "task_rest"},
+	{"bridge 3.7", "POST /api/tasks/{}/accept", "task_rest"},
+	{"bridge 3.7", "POST /api/tasks/{}/reject", "task_rest"},
+	{"bridge 3.7", "GET /api/agents/{}/task-queue", "task_rest"},
+	{"desktop 4.8", "GET /api/tasks", "task_rest"},
+	{"desktop 4.8", "POST /api/tasks/{}/revision", "task_rest"},
+
+	// bridge 3.8 and 5
+	{"bridge 3.8", "POST /api/mcp", "mcp"},
+	{"bridge 3.8", "POST /api/mcp/call", "mcp"},
+	{"bridge 3.8", "POST /api/agent/permission-requests", "permissions"},
+	{"bridge 3.8", "GET /api/agent/permission-requests/{}", "permissions"},
+	{"bridge 2.8.1", "tool complete_task", "task_life"},
+	{"bridge 2.8.1", "tool fail_task", "task_fail"},
+	{"bridge 5.6", "tool end_turn", "mcp"},
+	{"bridge 5.4", "tool read_attachment", "files"},
+
+	// bridge 3.9
+	{"bridge 3.9", "GET /api/google/calendar/calendars", "owner_accounts"},
+	{"bridge 3.9", "GET /api/google/calendar/events", "owner_accounts"},
+	{"bridge 3.9", "POST /api/google/calendar/events", "owner_accounts"},
+	{"bridge 3.9", "GET /api/google/calendar/events/{}", "owner_accounts"},
+	{"bridge 3.9", "PATCH /api/google/calendar/events/{}", "owner_accounts"},
+	{"bridge 3.9", "DELETE /api/google/calendar/events/{}", "owner_accounts"},
+	{"bridge 3.9", "POST /api/google/calendar/events/{}/move", "owner_accounts"},
+	{"bridge 3.9", "POST /api/google/gmail/send", "owner_accounts"},
+	{"bridge 3.9", "POST /api/google/gmail/drafts", "owner_accounts"},
+	{"bridge 3.9", "GET /api/google/gmail/drafts/{}", "owner_accounts"},
+	{"bridge 3.9", "GET /api/google/gmail/messages", "owner_accounts"},
+	{"bridge 3.9", "GET /api/google/gmail/messages/{}", "owner_accounts"},
+	{"bridge 3.9", "GET /api/finance/quote", "owner_accounts"},
+	{"bridge 3.9", "GET /api/finance/search", "owner_accounts"},
+	{"bridge 3.9", "GET /api/finance/overview", "owner_accounts"},
+	{"bridge 3.9", "GET /api/finance/economic", "owner_accounts"},
+	{"bridge 3.9", "GET /api/finance/news", "owner_accounts"},
+	{"bridge 3.9", "GET /api/finance/movers", "owner_accounts"},
+	{"bridge 3.9", "GET /api/knowledge", "owner_accounts"},
+	{"bridge 3.9", "POST /api/knowledge", "owner_accounts"},
+	{"bridge 3.9", "PUT /api/knowledge/upsert", "owner_accounts"},
+	{"bridge 3.9", "DELETE /api/knowledge/{}", "owner_accounts"},
+	{"bridge 3.9", "GET /api/knowledge/collections", "owner_accounts"},
+	{"bridge 3.9", "POST /api/agents/me/reminders", "owner_accounts"},
+	{"bridge 3.9", "GET /api/agents/me/reminders", "owner_accounts"},
+	{"bridge 3.9", "DELETE /api/agents/me/reminders/{}", "owner_accounts"},
+	{"bridge 3.9", "GET /api/routines", "owner_accounts"},
+	{"bridge 3.9", "POST /api/routines", "owner_accounts"},
+	{"bridge 3.9", "PATCH /api/routines/{}", "owner_accounts"},
+	{"bridge 3.9", "DELETE /api/routines/{}", "owner_accounts"},
+	{"bridge 3.9", "POST /api/routines/{}/pause", "owner_accounts"},
+	{"bridge 3.9", "POST /api/routines/{}/resume", "owner_accounts"},
+	{"bridge 3.9", "GET /api/github/repos", "owner_accounts"},
+	{"bridge 3.9", "GET /api/github/repos/{}/{}", "owner_accounts"},
+	{"bridge 3.9", "GET /api/github/repos/{}/{}/issues", "owner_accounts"},
+	{"bridge 3.9", "GET /api/github/repos/{}/{}/issues/{}", "owner_accounts"},
+	{"bridge 3.9", "POST /api/github/repos/{}/{}/issues", "owner_accounts"},
+	{"bridge 3.9", "PATCH /api/github/repos/{}/{}/issues/{}/close", "owner_accounts"},
+	{"bridge 3.9", "POST /api/github/repos/{}/{}/issues/{}/comments", "owner_accounts"},
+	{"bridge 3.9", "GET /api/github/repos/{}/{}/pulls", "owner_accounts"},
+	{"bridge 3.9", "GET /api/github/repos/{}/{}/pulls/{}", "owner_accounts"},
+	{"bridge 3.9", "GET /api/github/repos/{}/{}/contents/{}", "owner_accounts"},
+	{"bridge 3.9", "GET /api/github/search/code", "owner_accounts"},
+	{"bridge 3.9", "POST /api/canvas/{}/state/batch", "owner_accounts"},
+
+	// bridge 3.10 and 8, desktop 4.4 and 4.13
+	{"bridge 3.10", "POST /api/agents/me/sessions/events", "external"},
+	{"bridge 3.10", "GET /api/agents/me/inbox", "external"},
+	{"bridge 3.10", "POST /api/agents/me/inbox/ack", "external"},
+	{"desktop 4.13", "POST /api/invites", "external"},
+	{"desktop 4.4", "POST /api/conversations/session", "external"},
+	{"desktop 4.4", "POST /api/conversations/{}/session/link", "external"},
+	{"desktop 4.4", "DELETE /api/conversations/{}/session/link", "external"},
+
+	// desktop 4.2, 4.9, 4.10, 4.11, 4.6, 4.16
+	{"desktop 4.2", "GET /api/me/decisions", "decisions"},
+	{"desktop 4.9", "GET /api/permission-requests", "permissions"},
+	{"desktop 4.9", "POST /api/permission-requests/{}/resolve", "permissions"},
+	{"desktop 4.9", "GET /api/credential-requests", "credentials"},
+	{"desktop 4.9", "POST /api/credential-requests/{}/fulfill", "credentials"},
+	{"desktop 4.9", "DELETE /api/credential-requests/{}", "credentials"},
+	{"desktop 4.10", "POST /api/agents/{}/soul/revert", "soul"},
+	{"desktop 4.10", "POST /api/agents/{}/soul/revise", "agent_queries"},
+	{"desktop 4.11", "GET /api/agents/health", "health"},
+	{"desktop 4.11", "GET /api/agents/{}/health", "health"},
+	{"desktop 4.11", "POST /api/agents/{}/health/offline", "health"},
+	{"desktop 4.11", "POST /api/agents/{}/health/reset", "health"},
+	{"desktop 4.11", "POST /api/agents/{}/health/clear-messages", "health"},
+	{"desktop 4.11", "POST /api/agents/{}/health/clear-tasks", "health"},
+	{"desktop 4.11", "POST /api/agents/{}/health/unstick", "health"},
+	{"desktop 4.11", "POST /api/agents/{}/executors/{}/kill", "health"},
+	{"desktop 4.6", "GET /api/conversations/{}/files", "files"},
+	{"desktop 4.6", "GET /api/files", "files"},
+	{"desktop 4.6", "POST /api/files/{}/forward", "files"},
+	{"desktop 4.6", "DELETE /api/files/{}", "files"},
+	{"desktop 4.16", "GET /api/tools", "catalogue"},
+	{"desktop 4.16", "GET /api/agents/{}/tools", "catalogue"},
+	{"desktop 4.16", "POST /api/tools/{}/assign", "catalogue"},
+	{"desktop 4.16", "DELETE /api/tools/{}/assign/{}", "catalogue"},
+}
