@@ -27,16 +27,23 @@ func (t *Tx) Groups() ([]Group, error) {
 	})
 }
 
-// Group finds a group by name or id.
-func (t *Tx) Group(name string) (g Group, ok bool, err error) {
+// Group finds a group by its name.
+func (t *Tx) Group(name string) (Group, bool, error) {
+	return t.findGroup(func(g Group) bool { return g.Name == name })
+}
+
+// GroupByID finds a group.
+func (t *Tx) GroupByID(gid string) (Group, bool, error) {
+	return t.findGroup(func(g Group) bool { return g.ID == gid })
+}
+
+func (t *Tx) findGroup(is func(Group) bool) (g Group, ok bool, err error) {
 	list, err := t.Groups()
 	if err != nil {
 		return g, false, err
 	}
-	for _, by := range []func(Group) string{func(g Group) string { return g.Name }, func(g Group) string { return g.ID }} {
-		if i := slices.IndexFunc(list, func(g Group) bool { return by(g) == name }); i >= 0 {
-			return list[i], true, nil
-		}
+	if i := slices.IndexFunc(list, is); i >= 0 {
+		return list[i], true, nil
 	}
 	return g, false, nil
 }

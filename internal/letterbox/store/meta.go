@@ -128,3 +128,23 @@ func (t *Tx) GroupCap() (int, error) {
 
 // SetGroupCap keeps what the relay said.
 func (t *Tx) SetGroupCap(n int) error { return t.setMeta(metaGroupCap, strconv.Itoa(n)) }
+
+// Upload is how many unclaimed keys the relay had when an upload of keys began whose end is not known; ok is false when there
+// is no such upload.
+func (t *Tx) Upload() (unclaimed int, ok bool, err error) {
+	v, err := t.meta(metaUpload)
+	if err != nil || v == "" {
+		return 0, false, err
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil {
+		return 0, false, ErrDamaged
+	}
+	return n, true, nil
+}
+
+// BeginUpload notes that an upload of keys begins.
+func (t *Tx) BeginUpload(unclaimed int) error { return t.setMeta(metaUpload, strconv.Itoa(unclaimed)) }
+
+// EndUpload notes that it went well.
+func (t *Tx) EndUpload() error { return t.setMeta(metaUpload, "") }

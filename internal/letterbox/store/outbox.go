@@ -20,7 +20,8 @@ type Outgoing struct {
 	Kind    string // of the envelope
 	GroupID string // empty for none
 	MType   int
-	Body    string  // ciphertext in base64
+	Body    string  // ciphertext in base64; empty: to be encrypted again
+	Session string  // the session it was encrypted with
 	Plain   []byte  // the envelope, sealed on disk
 	Created float64 // Unix seconds
 	Made    float64 // when Body was encrypted
@@ -33,7 +34,7 @@ type Outgoing struct {
 
 func (t *Tx) outgoing(query string, args ...any) ([]Outgoing, error) {
 	list, err := all(t, query, args, func(row func(...any) error) (o Outgoing, err error) {
-		return o, row(&o.ID, &o.Peer, &o.Kind, &o.GroupID, &o.MType, &o.Body, &o.Plain, &o.Created, &o.Made, &o.Tries, &o.Due, &o.State, &o.Again, &o.Problem)
+		return o, row(&o.ID, &o.Peer, &o.Kind, &o.GroupID, &o.MType, &o.Body, &o.Session, &o.Plain, &o.Created, &o.Made, &o.Tries, &o.Due, &o.State, &o.Again, &o.Problem)
 	})
 	for i := range list {
 		if t.seal == nil {
@@ -68,12 +69,18 @@ func (t *Tx) AddOutgoing(o Outgoing) error {
 	if err != nil {
 		return err
 	}
-	return t.exec(sqlAddOutbox, o.ID, o.Peer, o.Kind, o.GroupID, o.MType, o.Body, plain, t.now, t.now, t.now)
+	return t.exec(sqlAddOutbox, o.ID, o.Peer, o.Kind, o.GroupID, o.MType, o.Body, o.Session, plain, t.now, t.now, t.now)
 }
 
-// Reseal replaces the ciphertext of a row after a refusal; it goes out at once.
+// Reseal replaces the ciphertext of a row; it goes out at once. It is how a refused letter is encrypted once more: first with an
+// empty Body, which a crash leaves for the next upload to fill.
 func (t *Tx) Reseal(o Outgoing) error {
-	return t.exec(sqlUpdateOutbox, o.MType, o.Body, t.now, 0, t.now, string(Queued), true, o.Problem, o.ID)
+	return t.exec(sqlUpdateOutbox, o.MType, o.Body, o.Session, t.now, t.now, string(Queued), o.Again, o.Problem, o.ID)
+}
+
+// CloseOutgoing ends a row that its recipient refused for good, or that is given up. It stays to be seen.
+func (t *Tx) CloseOutgoing(o Outgoing) error {
+	return t.exec(sqlUpdateOutbox, o.MType, o.Body, o.Session, o.Made, o.Due, string(o.State), o.Again, o.Problem, o.ID)
 }
 
 // TouchOutgoing notes how an upload ended. Nothing changes when the row has gone or carries another ciphertext by now.
@@ -87,13 +94,13 @@ func (t *Tx) DropOutgoing(id string) (bool, error) { return t.changed(sqlDropOut
 // AllDue makes every living row due: the relay lost its mail.
 func (t *Tx) AllDue() error { return t.exec(sqlAllDue) }
 
-// Revive queues a row that was given up, and says whether there is such a row.
+// Revive queues a row that was refused or given up, to be encrypted again, and says whether there is such a row.
 func (t *Tx) Revive(id string) (bool, error) {
 	o, ok, err := t.OutboxRow(id)
 	if err != nil || !ok || o.State == Queued || o.State == AtRelay {
 		return false, err
 	}
-	return true, t.exec(sqlUpdateOutbox, o.MType, o.Body, o.Made, 0, t.now, string(Queued), false, "", o.ID)
+	return true, t.exec(sqlUpdateOutbox, 0, "", "", t.now, t.now, string(Queued), false, "", o.ID)
 }
 
 // Now is the time of this transaction, Unix seconds.

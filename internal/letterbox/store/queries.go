@@ -1,10 +1,5 @@
 package store
 
-import "time"
-
-// lockPause is how often a process asks for a lock that another one holds.
-const lockPause = 5 * time.Millisecond
-
 // Keys of the table meta.
 const (
 	metaLayout   = "layout"
@@ -19,6 +14,7 @@ const (
 	metaAPIKey   = "api_key" // sealed
 	metaFallback = "fallback_at"
 	metaGroupCap = "group_cap"
+	metaUpload   = "upload" // unclaimed keys at the relay when an upload of keys began
 )
 
 // schema is layout 1.
@@ -32,7 +28,7 @@ CREATE TABLE peers(address TEXT PRIMARY KEY, name TEXT NOT NULL, identity TEXT N
 CREATE TABLE blocked(address TEXT PRIMARY KEY) STRICT;
 CREATE TABLE outbox(
   n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, peer TEXT NOT NULL, kind TEXT NOT NULL, gid TEXT NOT NULL,
-  mtype INTEGER NOT NULL, body TEXT NOT NULL, plain BLOB NOT NULL, created REAL NOT NULL, made REAL NOT NULL,
+  mtype INTEGER NOT NULL, body TEXT NOT NULL, sid TEXT NOT NULL, plain BLOB NOT NULL, created REAL NOT NULL, made REAL NOT NULL,
   tries INTEGER NOT NULL DEFAULT 0, due REAL NOT NULL, state TEXT NOT NULL, again INTEGER NOT NULL DEFAULT 0,
   problem TEXT NOT NULL DEFAULT '') STRICT;
 CREATE TABLE waiting(
@@ -67,7 +63,7 @@ const (
 	sqlSessions      = `SELECT sid, pickle, retired FROM sessions WHERE peer = ? ORDER BY used DESC, made DESC`
 	sqlSaveSession   = `INSERT INTO sessions(peer, sid, pickle, made, used, retired) VALUES(?, ?, ?, ?, ?, 0) ON CONFLICT(peer, sid) DO UPDATE SET pickle = excluded.pickle, used = excluded.used, retired = sessions.retired * ?`
 	sqlTrimSessions  = `DELETE FROM sessions WHERE peer = ? AND sid NOT IN (SELECT sid FROM sessions WHERE peer = ? ORDER BY used DESC, made DESC LIMIT ?)`
-	sqlRetire        = `UPDATE sessions SET retired = 1 WHERE peer = ? AND made <= ?`
+	sqlRetire        = `UPDATE sessions SET retired = 1 WHERE peer = ? AND (made <= ? OR sid = ?)`
 	sqlKeys          = `SELECT identity, signing FROM keys WHERE address = ?`
 	sqlSaveKeys      = `INSERT INTO keys(address, identity, signing) VALUES(?, ?, ?) ON CONFLICT(address) DO UPDATE SET identity = excluded.identity, signing = excluded.signing`
 	sqlPeers         = `SELECT address, name, identity, signing FROM peers ORDER BY name, address`
@@ -77,12 +73,12 @@ const (
 	sqlIsBlocked     = `SELECT 1 FROM blocked WHERE address = ?`
 	sqlBlock         = `INSERT INTO blocked(address) VALUES(?) ON CONFLICT DO NOTHING`
 	sqlUnblock       = `DELETE FROM blocked WHERE address = ?`
-	sqlOutboxColumns = `SELECT id, peer, kind, gid, mtype, body, plain, created, made, tries, due, state, again, problem FROM outbox `
+	sqlOutboxColumns = `SELECT id, peer, kind, gid, mtype, body, sid, plain, created, made, tries, due, state, again, problem FROM outbox `
 	sqlOutbox        = sqlOutboxColumns + `ORDER BY n`
 	sqlOutboxDue     = sqlOutboxColumns + `WHERE state IN ('queued', 'at_relay') AND (due <= ? OR ?) ORDER BY n`
 	sqlOutboxRow     = sqlOutboxColumns + `WHERE id = ?`
-	sqlAddOutbox     = `INSERT INTO outbox(id, peer, kind, gid, mtype, body, plain, created, made, due, state) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued')`
-	sqlUpdateOutbox  = `UPDATE outbox SET mtype = ?, body = ?, made = ?, tries = ?, due = ?, state = ?, again = ?, problem = ? WHERE id = ?`
+	sqlAddOutbox     = `INSERT INTO outbox(id, peer, kind, gid, mtype, body, sid, plain, created, made, due, state) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued')`
+	sqlUpdateOutbox  = `UPDATE outbox SET mtype = ?, body = ?, sid = ?, made = ?, tries = 0, due = ?, state = ?, again = ?, problem = ? WHERE id = ?`
 	sqlTouchOutbox   = `UPDATE outbox SET tries = ?, due = ?, state = ?, problem = ? WHERE id = ? AND body = ? AND state IN ('queued', 'at_relay')`
 	sqlDropOutbox    = `DELETE FROM outbox WHERE id = ?`
 	sqlAllDue        = `UPDATE outbox SET due = 0 WHERE state IN ('queued', 'at_relay')`

@@ -31,8 +31,10 @@ func (t *Tx) SaveSession(peer, id string, pickle []byte, opened bool) error {
 	return t.exec(sqlTrimSessions, peer, peer, maxSessions)
 }
 
-// RetireSessions keeps the sessions that were there at a time (Unix seconds) from sending.
-func (t *Tx) RetireSessions(peer string, at float64) error { return t.exec(sqlRetire, peer, at) }
+// RetireSessions keeps the sessions that were there at a time (Unix seconds) from sending, and the one named.
+func (t *Tx) RetireSessions(peer string, at float64, id string) error {
+	return t.exec(sqlRetire, peer, at, id)
+}
 
 // Keys are a peer's public keys. An address is the hash of both, so they never change.
 type Keys struct{ Identity, Signing string }

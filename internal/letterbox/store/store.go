@@ -3,7 +3,7 @@
 //
 // Every read and write is a transaction that takes the file's write lock first and is on disk when it returned, so that two
 // processes may share a store and a killed one leaves whole steps behind. Whoever hands letters to somebody else also holds
-// [Store.Lock], because that step leaves the file.
+// the lock [Delivery], because that step leaves the file.
 //
 // What a reader of the file must not learn is sealed with XChaCha20-Poly1305 under a key that Argon2id makes from the
 // passphrase: account, sessions, letters, history and API key. Contacts, groups and times are not. The package knows no
@@ -27,8 +27,20 @@ import (
 // FileName is the store's file in an identity's folder.
 const FileName = "letters.db"
 
-// lockName is what processes lock that hand letters on.
-const lockName = FileName + ".lock"
+// Lock names a lock that processes take on a store.
+type Lock string
+
+// The locks.
+const (
+	Delivery Lock = ".lock"      // opening letters and handing them on
+	Upkeep   Lock = ".keys.lock" // making keys and publishing them
+)
+
+// lockPause is how often a process asks for a lock that another one holds.
+const lockPause = 5 * time.Millisecond
+
+// ErrBusy is a lock that another process holds.
+var ErrBusy = errors.New("another process is at it")
 
 // layout is the version of the tables; a store of a later one is not touched.
 const layout = 1
@@ -219,10 +231,35 @@ func (s *Store) Tx(ctx context.Context, fn func(*Tx) error) error {
 	return nil
 }
 
-// Lock waits until no other process hands on letters of this store. The system gives the lock back when a process ends,
-// however it ends.
-func (s *Store) Lock(ctx context.Context) (release func(), err error) {
-	return lockFile(ctx, filepath.Join(s.dir, lockName))
+// Lock waits until no other process holds the lock. The system gives it back when a process ends, however it ends. It asks
+// again and again instead of waiting in the kernel, because that wait could not be cancelled.
+func (s *Store) Lock(ctx context.Context, which Lock) (release func(), err error) {
+	pause := time.NewTicker(lockPause)
+	defer pause.Stop()
+	for {
+		release, err := s.TryLock(which)
+		if !errors.Is(err, ErrBusy) {
+			return release, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("lock store: %w", context.Cause(ctx))
+		case <-pause.C:
+		}
+	}
+}
+
+// TryLock takes the lock when nobody holds it. Errors: [ErrBusy].
+func (s *Store) TryLock(which Lock) (release func(), err error) {
+	f, err := os.OpenFile(filepath.Join(s.dir, FileName+string(which)), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock store: %w", err)
+	}
+	if err := lockFile(f); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("lock store: %w", err)
+	}
+	return func() { _ = f.Close() }, nil
 }
 
 // Tx is a transaction on the store. Its methods are the only way to the tables.

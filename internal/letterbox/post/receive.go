@@ -1,0 +1,304 @@
+package post
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/agntchat/agntchat/internal/letterbox/store"
+	"github.com/agntchat/agntchat/internal/wire/letter"
+)
+
+// ReceiveOptions says whose letters to fetch and what to do with them.
+type ReceiveOptions struct {
+	Peers        []string // addresses; only their letters are asked for
+	All          bool     // everyone's, instead of Peers
+	PeersOnly    bool     // refuse letters of senders that are no contacts
+	DropContacts bool     // do not stage shared contacts
+	Save         bool     // keep letters in the history
+}
+
+// Received is what a receive did beside handing letters on.
+type Received struct {
+	Letters    int
+	Unreadable []Failure // letters that could not be opened; their senders were asked for another copy
+	Skipped    []Failure // what was left alone: senders the relay knows no keys of, control letters that make no sense
+}
+
+// Failure is a letter that was not handed on, and why.
+type Failure struct{ Peer, Text string }
+
+// Receive fetches the letters of the chosen peers once and gives each to deliver, the oldest first of each peer. A letter is
+// acknowledged, which lets its sender forget it, after deliver returned nil: by then deliver must have put it where a crash
+// cannot reach it. When deliver fails, or the process ends, the same letter with the same ID is given again by the next
+// Receive. Two processes may receive at once; deliver then runs in one of them at a time.
+//
+// Errors: [ErrPinMismatch], which stops everything; those of a call; what deliver said.
+func (b *Box) Receive(ctx context.Context, o ReceiveOptions, deliver func(Letter) error) (Received, error) {
+	if _, err := b.upkeep(ctx); err != nil {
+		return Received{}, err
+	}
+	return b.receive(ctx, o, deliver)
+}
+
+// receive is Receive without the upkeep of keys.
+func (b *Box) receive(ctx context.Context, o ReceiveOptions, deliver func(Letter) error) (Received, error) {
+	targets := o.targets()
+	if len(targets) == 0 {
+		return Received{}, errors.New("no sender was chosen")
+	}
+	r := &reception{box: b, options: o}
+	for _, peer := range targets {
+		if err := b.relay.read(ctx, peer, func(m letter.Message) error { return r.keep(ctx, m) }); err != nil {
+			// What came before is in the store and will be handed on by the next run; a letter must not wait for that.
+			return r.done, errors.Join(err, r.handOn(ctx, targets, deliver))
+		}
+	}
+	if err := r.handOn(ctx, targets, deliver); err != nil {
+		return r.done, err
+	}
+	return r.done, b.answer(ctx)
+}
+
+// targets are the peers to ask for, each once; the empty one stands for all.
+func (o ReceiveOptions) targets() []string {
+	if o.All {
+		return []string{""}
+	}
+	var list []string
+	seen := map[string]bool{"": true}
+	for _, p := range o.Peers {
+		if !seen[p] {
+			list = append(list, p)
+		}
+		seen[p] = true
+	}
+	return list
+}
+
+// reception is one run of Receive.
+type reception struct {
+	box      *Box
+	options  ReceiveOptions
+	requests bool // only contact requests are wanted; other letters stay unopened
+	contacts Contacts
+	unknown  map[string]bool // senders whose keys the relay does not have
+	done     Received
+}
+
+// keep stores a ciphertext before the relay forgets it.
+func (r *reception) keep(ctx context.Context, m letter.Message) error {
+	if m.MType < math.MinInt32 || m.MType > math.MaxInt32 {
+		return nil
+	}
+	return r.box.store.Tx(ctx, func(tx *store.Tx) error {
+		return tx.AddIncoming(store.Incoming{Hash: letter.BodyHash(m.Body), Peer: m.From, MType: int(m.MType), Body: m.Body, At: m.TS})
+	})
+}
+
+// handOn opens what waits and gives it to deliver.
+func (r *reception) handOn(ctx context.Context, targets []string, deliver func(Letter) error) (err error) {
+	if r.contacts, err = r.box.Contacts(ctx); err != nil {
+		return err
+	}
+	if err := r.fetchKeys(ctx, targets); err != nil {
+		return err
+	}
+	release, err := r.box.store.Lock(ctx, store.Delivery)
+	if err != nil {
+		return err
+	}
+	defer release()
+	for _, peer := range targets {
+		// First what an earlier run opened and could not hand on.
+		if err := r.deliver(ctx, peer, deliver); err != nil {
+			return err
+		}
+		for after := int64(0); ; {
+			var in store.Incoming
+			var more bool
+			err := r.box.store.Tx(ctx, func(tx *store.Tx) (err error) {
+				in, more, err = tx.NextIncoming(after, peer)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if !more {
+				break
+			}
+			after = in.N
+			if err := r.open(ctx, in); err != nil {
+				return err
+			}
+			if err := r.deliver(ctx, peer, deliver); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fetchKeys asks for the keys of senders that are not known yet, before the lock is taken.
+func (r *reception) fetchKeys(ctx context.Context, targets []string) error {
+	var senders []string
+	err := r.box.store.Tx(ctx, func(tx *store.Tx) (err error) {
+		senders, err = tx.IncomingFrom()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r.unknown = map[string]bool{}
+	wanted := map[string]bool{}
+	for _, t := range targets {
+		wanted[t] = true
+	}
+	for _, peer := range senders {
+		if !wanted[peer] && !wanted[""] {
+			continue
+		}
+		if refused, err := r.refuses(ctx, peer); err != nil || refused {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		_, err := r.box.keys(ctx, peer)
+		if e, ok := errors.AsType[*RelayError](err); ok {
+			r.unknown[peer] = true
+			r.done.Skipped = append(r.done.Skipped, Failure{peer, "its letters wait here until its keys can be had: " + e.Error()})
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuses says whether letters of a peer are turned away unopened.
+func (r *reception) refuses(ctx context.Context, peer string) (refused bool, err error) {
+	if _, known := r.contacts.ByAddress(peer); r.options.PeersOnly && !known {
+		return true, nil
+	}
+	err = r.box.store.Tx(ctx, func(tx *store.Tx) (err error) {
+		refused, err = tx.IsBlocked(peer)
+		return err
+	})
+	return refused, err
+}
+
+// deliver gives what is open to the caller's function.
+func (r *reception) deliver(ctx context.Context, peer string, deliver func(Letter) error) error {
+	for after := int64(0); ; {
+		var a store.Arrived
+		var more bool
+		err := r.box.store.Tx(ctx, func(tx *store.Tx) (err error) {
+			a, more, err = tx.NextArrived(after, peer)
+			return err
+		})
+		if err != nil || !more {
+			return err
+		}
+		after = a.N
+		var l stored
+		if err := json.Unmarshal(a.Letter, &l); err != nil {
+			return errors.Join(store.ErrDamaged, err)
+		}
+		if r.requests && !l.answersRequest() {
+			continue
+		}
+		if err := deliver(r.show(l)); err != nil {
+			return fmt.Errorf("hand on letter: %w", err)
+		}
+		r.done.Letters++
+		err = r.box.store.Tx(ctx, func(tx *store.Tx) error {
+			if err := tx.DropArrived(a.N); err != nil || l.Kind == ContactRejected {
+				return err // that one was refused when it was opened
+			}
+			return tx.AddAnswer(a.Peer, store.Ack, a.ID)
+		})
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// stored is a letter between opening and handing on. What a sender calls itself is kept as it is; the name that is shown
+// depends on the contacts at that time.
+type stored struct {
+	Letter
+	OwnName string
+}
+
+// answersRequest says whether it is the record of a contact request.
+func (l stored) answersRequest() bool { return l.Kind == ContactAccepted || l.Kind == ContactRejected }
+
+func (r *reception) show(l stored) Letter {
+	out := l.Letter
+	if !l.answersRequest() {
+		out.Name = r.contacts.Display(l.From, l.OwnName)
+	}
+	c, _ := r.contacts.ByAddress(l.From)
+	out.Verified = c.Verified() || out.Kind == ContactAccepted
+	return out
+}
+
+// answer gives the answers that are owed: acknowledgements and refusals. A failure costs nothing but a copy that comes again.
+func (b *Box) answer(ctx context.Context) error {
+	var owed []store.Answer
+	err := b.store.Tx(ctx, func(tx *store.Tx) (err error) {
+		owed, err = tx.Answers()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, a := range owed {
+		err := b.giveAnswer(ctx, a)
+		if ctx.Err() != nil || errors.Is(err, ErrUnreachable) || errors.Is(err, ErrPinMismatch) {
+			return err
+		}
+		if err != nil {
+			b.log.Debug("an answer did not go out", "peer", a.Peer, "kind", a.Kind, "error", err.Error())
+		}
+		gone := err == nil || a.Tries >= maxAnswerTries
+		err = b.store.Tx(ctx, func(tx *store.Tx) error {
+			if gone {
+				return tx.DropAnswer(a.N)
+			}
+			return tx.AnswerFailed(a.N)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxAnswerTries: a relay that does not know the peer any more gets no further answers for it.
+const maxAnswerTries = 20
+
+func (b *Box) giveAnswer(ctx context.Context, a store.Answer) error {
+	if a.Kind == store.Nack {
+		return b.relay.nack(ctx, a.Ref)
+	}
+	plain, err := json.Marshal(envelope{ID: a.Ref, Kind: kindAck})
+	if err != nil {
+		return err
+	}
+	var mtype int
+	var body string
+	err = b.withSession(ctx, a.Peer, func(tx *store.Tx, s *sealer) (err error) {
+		mtype, body, _, err = s.seal(tx, plain)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = b.relay.send(ctx, a.Peer, mtype, body)
+	return err
+}
