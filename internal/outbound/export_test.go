@@ -1,0 +1,4 @@
+package outbound
+
+// Public is the rule for addresses.
+var Public = public
