@@ -25,6 +25,9 @@ type (
 	sessionKind      struct{}
 	credentialKind   struct{}
 	taskKind         struct{}
+	askKind          struct{}
+	queryKind        struct{}
+	scopeKind        struct{}
 	approvalKind     struct{}
 	grantKind        struct{}
 	requestKind      struct{}
@@ -42,6 +45,9 @@ func (turnKind) kindName() string         { return "turn" }
 func (sessionKind) kindName() string      { return "session" }
 func (credentialKind) kindName() string   { return "credential" }
 func (taskKind) kindName() string         { return "task" }
+func (askKind) kindName() string          { return "question" }
+func (queryKind) kindName() string        { return "agent query" }
+func (scopeKind) kindName() string        { return "scope request" }
 func (grantKind) kindName() string        { return "grant" }
 func (requestKind) kindName() string      { return "credential request" }
 func (approvalKind) kindName() string     { return "approval" }
@@ -70,6 +76,12 @@ type (
 	Credential = ID[credentialKind]
 	// Task identifies a task.
 	Task = ID[taskKind]
+	// Ask identifies a question of a run to people.
+	Ask = ID[askKind]
+	// Query identifies a question of the server to an agent's model.
+	Query = ID[queryKind]
+	// Scope identifies a request to word a task.
+	Scope = ID[scopeKind]
 	// Approval identifies a request that a person has to decide.
 	Approval = ID[approvalKind]
 	// File identifies a stored file.
