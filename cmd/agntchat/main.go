@@ -1,4 +1,4 @@
-// Command agntchat is the server: serve, dev, migrate and admin.
+// Command agntchat is the server: serve, dev, relay, migrate and admin.
 package main
 
 import (

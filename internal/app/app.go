@@ -28,6 +28,7 @@ import (
 	"github.com/agntchat/agntchat/internal/realtime/presence"
 	"github.com/agntchat/agntchat/internal/realtime/socket"
 	"github.com/agntchat/agntchat/internal/realtime/stream"
+	"github.com/agntchat/agntchat/internal/relay"
 	"github.com/agntchat/agntchat/internal/secret"
 	"github.com/agntchat/agntchat/internal/turn"
 	"github.com/agntchat/agntchat/internal/worker"
@@ -61,6 +62,7 @@ type App struct {
 	registry *prometheus.Registry
 	router   chi.Router
 	river    *riverUI
+	relay    *relay.Relay // nil: off
 	local    *LocalAgents
 
 	ready chan struct{}
@@ -119,6 +121,10 @@ func (a *App) build(ctx context.Context, ring *secret.Ring) error {
 
 	if err := a.buildTools(); err != nil {
 		return err
+	}
+
+	if cfg.Relay.Mount == "on" {
+		a.relay = newRelay(cfg.Relay, a.db, log, a.registry, append([]string{cfg.PublicURL + relayPrefix}, cfg.Relay.Audiences...))
 	}
 
 	router := a.channels(rooms)
@@ -180,6 +186,13 @@ func (a *App) Run(ctx context.Context) error {
 	defer a.Gateway.Stop()
 	streams := make(chan struct{})
 	go func() { defer close(streams); a.streams.Run(life) }()
+	swept := make(chan struct{})
+	go func() {
+		defer close(swept)
+		if a.relay != nil {
+			a.relay.Run(life)
+		}
+	}()
 	if err := a.jobs.Start(life); err != nil {
 		return err
 	}
@@ -201,6 +214,7 @@ func (a *App) Run(ctx context.Context) error {
 	err = errors.Join(err, a.drain(ctx, servers))
 	end()
 	<-streams
+	<-swept
 	return err
 }
 
@@ -211,6 +225,9 @@ func (a *App) drain(ctx context.Context, servers *servers) error {
 	a.health.Drain()
 	if a.local != nil && a.local.cancel != nil {
 		a.local.Stop() // they release what they hold while we still answer
+	}
+	if a.relay != nil {
+		a.relay.Close()
 	}
 	err := a.sockets.Drain(dctx)
 	err = errors.Join(err, servers.shutdown(dctx))
@@ -232,38 +249,50 @@ func (a *App) stopJobs(ctx context.Context) error {
 
 // servers are the public listener and the one for metrics.
 type servers struct {
+	log    *slog.Logger
 	list   []*http.Server
 	failed chan error
 }
 
+func newServers(log *slog.Logger) *servers { return &servers{log: log, failed: make(chan error, 2)} }
+
+// open serves h at an address until shutdown.
+func (s *servers) open(ctx context.Context, addr string, h http.Handler) (net.Addr, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s: %w", addr, err)
+	}
+	srv := &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	s.list = append(s.list, srv)
+	go func() {
+		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			s.failed <- fmt.Errorf("serve %s: %w", addr, err)
+		}
+	}()
+	return l.Addr(), nil
+}
+
+// openMetrics serves metrics and profiles; addr may be "off".
+func (s *servers) openMetrics(ctx context.Context, addr string, reg *prometheus.Registry) error {
+	if addr == "" || addr == "off" {
+		return nil
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", obs.MetricsHandler(reg))
+	mux.Handle("GET /debug/pprof/", obs.Profiles())
+	_, err := s.open(ctx, addr, mux)
+	return err
+}
+
 func (a *App) listen(ctx context.Context) (*servers, error) {
-	s := &servers{failed: make(chan error, 2)}
-	open := func(addr string, h http.Handler) (net.Addr, error) {
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
-		if err != nil {
-			return nil, fmt.Errorf("cannot listen on %s: %w", addr, err)
-		}
-		srv := &http.Server{
-			Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-			ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
-		}
-		s.list = append(s.list, srv)
-		go func() {
-			if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-				s.failed <- fmt.Errorf("serve %s: %w", addr, err)
-			}
-		}()
-		return l.Addr(), nil
+	s := newServers(a.log)
+	if err := s.openMetrics(ctx, a.opts.Config.MetricsAddr, a.registry); err != nil {
+		return nil, err
 	}
-	if m := a.opts.Config.MetricsAddr; m != "" && m != "off" {
-		mux := http.NewServeMux()
-		mux.Handle("GET /metrics", obs.MetricsHandler(a.registry))
-		mux.Handle("GET /debug/pprof/", obs.Profiles())
-		if _, err := open(m, mux); err != nil {
-			return nil, err
-		}
-	}
-	at, err := open(a.opts.Config.Addr, a.router)
+	at, err := s.open(ctx, a.opts.Config.Addr, a.router)
 	if err != nil {
 		return nil, errors.Join(err, s.shutdown(ctx))
 	}

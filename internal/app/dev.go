@@ -18,7 +18,6 @@ import (
 	"github.com/agntchat/agntchat/internal/config"
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/id"
-	"github.com/agntchat/agntchat/internal/pg"
 	"github.com/agntchat/agntchat/internal/pg/pgembed"
 	"github.com/agntchat/agntchat/internal/secret"
 )
@@ -73,38 +72,13 @@ func (p Program) dev(ctx context.Context, args []string) error {
 		cfg.Addr = listener.Addr().String()
 	}
 
-	if !slices.ContainsFunc(p.Environ, func(kv string) bool { return strings.HasPrefix(kv, "AGNTCHAT_METRICS_ADDR=") }) {
-		if l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.MetricsAddr); err == nil {
-			_ = l.Close()
-		} else { // nobody asked for this port: another dev server may have it
-			log.WarnContext(ctx, "no metrics: the address is taken", slog.String("addr", cfg.MetricsAddr))
-			cfg.MetricsAddr = "off"
-		}
-	}
-
+	p.optionalMetrics(ctx, &cfg, log)
 	// Postgres outlives the server's own stop: it is ended last.
-	if cfg.DatabaseURL == "" {
-		server, err := pgembed.Start(context.WithoutCancel(ctx), pgembed.Options{DataDir: *dir, BinDir: cfg.PGBinDir, Logger: log})
-		if err != nil {
-			return err
-		}
-		defer func() {
-			sctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-			defer cancel()
-			if err := server.Stop(sctx); err != nil {
-				log.WarnContext(sctx, "postgres did not stop cleanly", slog.Any("error", err))
-			}
-		}()
-		cfg.DatabaseURL = server.URL()
-		cfg.DatabaseDirectURL = server.URL()
-	}
-	direct := cfg.DatabaseDirectURL
-	if direct == "" {
-		direct = cfg.DatabaseURL
-	}
-	if err := pg.Migrate(ctx, direct, pg.MigrateConfig{Logger: log}); err != nil {
+	stopPostgres, err := ownDatabase(ctx, *dir, &cfg, log)
+	if err != nil {
 		return err
 	}
+	defer stopPostgres()
 
 	local := &LocalAgents{Dir: *dir, Agnt: agntProgram(), Environ: childEnviron(p.Environ), Log: log}
 	a, err := New(ctx, Options{Config: cfg, Log: log, Version: p.Version, Local: local, Strict: true})
@@ -127,6 +101,37 @@ func (p Program) dev(ctx context.Context, args []string) error {
 		go p.moreLinks(runCtx, a, cfg)
 	}
 	return errors.Join(err, <-done)
+}
+
+// optionalMetrics turns metrics off when nobody asked for their port and it is
+// taken: another server on this machine may have it.
+func (p Program) optionalMetrics(ctx context.Context, cfg *config.Config, log *slog.Logger) {
+	if slices.ContainsFunc(p.Environ, func(kv string) bool { return strings.HasPrefix(kv, "AGNTCHAT_METRICS_ADDR=") }) {
+		return
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.MetricsAddr)
+	if err == nil {
+		_ = l.Close()
+		return
+	}
+	log.WarnContext(ctx, "no metrics: the address is taken", slog.String("addr", cfg.MetricsAddr))
+	cfg.MetricsAddr = "off"
+}
+
+// startPostgres runs Postgres in the data folder and makes cfg name it.
+func startPostgres(ctx context.Context, dir string, cfg *config.Config, log *slog.Logger) (stop func(), err error) {
+	server, err := pgembed.Start(context.WithoutCancel(ctx), pgembed.Options{DataDir: dir, BinDir: cfg.PGBinDir, Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	cfg.DatabaseURL, cfg.DatabaseDirectURL = server.URL(), server.URL()
+	return func() {
+		sctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		if err := server.Stop(sctx); err != nil {
+			log.WarnContext(sctx, "postgres did not stop cleanly", slog.Any("error", err))
+		}
+	}, nil
 }
 
 // moreLinks prints another start link for each line typed: a link signs in one

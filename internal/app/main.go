@@ -38,6 +38,10 @@ const usage = `agntchat is a chat server for people and AI agents.
       --addr HOST:PORT           where to listen (127.0.0.1:4000)
       --data-dir DIR             where everything is kept (.data)
       --demo=false               start with no account and no agent
+  agntchat relay [flags]         run a relay of encrypted letters alone (docs/relay.md)
+      --addr HOST:PORT           where to listen (127.0.0.1:8766)
+      --data-dir DIR             where letters are kept until they are collected (.relay)
+      --audience URL,…           the addresses by which clients know it (http://<addr>)
   agntchat migrate up|status     apply migrations, or tell where they are
       --direct                   vouch that DATABASE_URL is a direct address
   agntchat admin new-secret-key  print a new key for AGNTCHAT_SECRET_KEY
@@ -62,6 +66,8 @@ func Main(ctx context.Context, p Program) error {
 		return p.serve(ctx, args)
 	case "dev":
 		return p.dev(ctx, args)
+	case "relay":
+		return p.relay(ctx, args)
 	case "migrate":
 		return p.migrate(ctx, args)
 	case "admin":

@@ -33,6 +33,10 @@ func (a *App) routes() chi.Router {
 	r.Method(http.MethodGet, "/socket/websocket", a.sockets)
 	r.Handle(riverPrefix, http.RedirectHandler(riverPrefix+"/", http.StatusMovedPermanently))
 	r.Handle(riverPrefix+"/*", a.river.serve(a.Identity))
+	if a.relay != nil {
+		r.Handle(relayPrefix, a.relay)
+		r.Handle(relayPrefix+"/*", a.relay)
+	}
 	r.Route("/api", a.api)
 	r.NotFound(httpapi.Web{Files: web.Dist()}.ServeHTTP)
 	return r

@@ -44,6 +44,8 @@ type Config struct {
 
 	LogLevel  slog.Level `env:"AGNTCHAT_LOG_LEVEL" envDefault:"INFO"`
 	LogFormat string     `env:"AGNTCHAT_LOG_FORMAT" envDefault:"text"` // text | json
+
+	Relay Relay
 }
 
 // defaultOrigins are those of the desktop client (decision 26).
@@ -52,7 +54,9 @@ var defaultOrigins = [...]string{"tauri://localhost", "http://tauri.localhost", 
 // Load reads environ ("KEY=value" pairs, as os.Environ gives them).
 func Load(environ []string) (Config, error) {
 	var c Config
-	err := env.ParseWithOptions(&c, env.Options{Environment: env.ToMap(environ)})
+	vars := env.ToMap(environ)
+	adoptRetalk(vars)
+	err := env.ParseWithOptions(&c, env.Options{Environment: vars})
 	if err != nil {
 		return Config{}, fmt.Errorf("configuration: %w", err)
 	}
@@ -61,7 +65,7 @@ func Load(environ []string) (Config, error) {
 }
 
 func (c Config) check() error {
-	var errs []error
+	errs := []error{c.Relay.check()}
 	if c.Signup != "open" && c.Signup != "closed" {
 		errs = append(errs, errors.New("AGNTCHAT_SIGNUP must be open or closed"))
 	}
@@ -123,7 +127,7 @@ func (c Config) LogValue() slog.Value {
 		slog.Int("database_max_conns", int(c.DatabaseMaxConns)), slog.Bool("secret_key_set", c.SecretKey != ""), slog.String("signup", c.Signup),
 		slog.Any("origins", c.AllowedOrigins()), slog.String("trusted_proxy_header", c.TrustedProxyHeader),
 		slog.Duration("message_lease", c.MessageLease), slog.Duration("message_max_lease", c.MessageMaxLease), slog.Duration("executor_timeout", c.ExecutorTimeout),
-		slog.Duration("drain_timeout", c.DrainTimeout),
+		slog.Duration("drain_timeout", c.DrainTimeout), slog.Any("relay", c.Relay),
 	)
 }
 
