@@ -53,13 +53,3 @@ func hashToScalar(parts ...[]byte) *edwards25519.Scalar {
 	s, _ := new(edwards25519.Scalar).SetUniformBytes(h.Sum(nil))
 	return s
 }
-
-// Verify says whether signature is ed's over message. Both are base64, with or without padding.
-func Verify(ed string, message []byte, signature string) bool {
-	public, err := parseKey(ed)
-	if err != nil {
-		return false
-	}
-	sig, err := decode64(signature)
-	return err == nil && ed25519.Verify(public[:], message, sig)
-}
