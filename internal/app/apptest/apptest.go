@@ -50,6 +50,10 @@ type Server struct {
 func New(t testing.TB, opts ...Option) *Server {
 	t.Helper()
 	db := pgtest.DB(t)
+	defaults, err := config.Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	set := settings{config: config.Config{
 		Addr: "127.0.0.1:0", MetricsAddr: "off", PublicURL: "http://127.0.0.1:4000",
 		DatabaseURL: db.Config().URL, DatabaseDirectURL: db.Config().DirectURL, DatabaseMaxConns: 10,
@@ -57,6 +61,7 @@ func New(t testing.TB, opts ...Option) *Server {
 		MessageLease: 60 * time.Second, MessageMaxLease: 10 * time.Minute, ExecutorTimeout: 60 * time.Second, SweepInterval: 200 * time.Millisecond,
 		DrainTimeout: 30 * time.Second, PresenceGrace: 200 * time.Millisecond,
 		PasswordMemoryKiB: 64, PasswordPasses: 1, PostPerSecond: 1000, PostBurst: 5000, LogLevel: slog.LevelWarn,
+		Relay: defaults.Relay,
 	}}
 	for _, o := range opts {
 		o(&set)
