@@ -72,20 +72,24 @@ func TestM2_TimeStrictlyIncreases(t *testing.T) {
 	}
 }
 
-func TestP8_MergeMetadata(t *testing.T) {
+func TestP8_PatchMessage(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)
 	c, p := room(t, tx)
-	m, _ := say(t, tx, c, p, `{"keep": {"a": null}, "drop": 1}`)
-	meta, changed, err := chat.MergeMessageMetadataTx(t.Context(), tx, m, json.RawMessage(`{"drop": null, "new": [1]}`))
-	if err != nil || !changed || string(meta) != `{"new": [1], "keep": {"a": null}}` {
-		t.Fatalf("%s %v %v: nested nulls are people's own", meta, changed, err)
+	m, at := say(t, tx, c, p, `{"keep": {"a": null}, "drop": 1}`)
+	meta, seq, changed, err := chat.PatchMessageTx(t.Context(), tx, c, m, json.RawMessage(`{"drop": null, "new": [1]}`))
+	if err != nil || !changed || seq != at.Version+1 || string(meta) != `{"new": [1], "keep": {"a": null}}` {
+		t.Fatalf("%s %d %v %v: nested nulls are people's own", meta, seq, changed, err)
 	}
-	if _, changed, err = chat.MergeMessageMetadataTx(t.Context(), tx, m, json.RawMessage(`{"new": [1], "gone": null}`)); err != nil || changed {
+	if _, _, changed, err = chat.PatchMessageTx(t.Context(), tx, c, m, json.RawMessage(`{"new": [1], "gone": null}`)); err != nil || changed {
 		t.Fatalf("a patch that changes nothing: %v %v", changed, err)
 	}
-	if _, _, err = chat.MergeMessageMetadataTx(t.Context(), tx, id.New[id.Message](), json.RawMessage(`{}`)); fault.KindOf(err) != fault.NotFound {
-		t.Fatalf("absent: %v", err)
+	if _, _, changed, err = chat.PatchMessageTx(t.Context(), tx, c, id.New[id.Message](), json.RawMessage(`{"x":1}`)); err != nil || changed {
+		t.Fatalf("absent: %v %v", changed, err)
+	}
+	list, err := chat.Changes(t.Context(), tx, c, at.Version, 10)
+	if err != nil || len(list) != 1 || list[0].Seq != seq || list[0].Event != "message_metadata_changed" || list[0].SubjectID != m.UUID() {
+		t.Fatalf("recorded %+v, %v", list, err)
 	}
 }
 

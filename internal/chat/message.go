@@ -146,17 +146,18 @@ func DeleteMessageTx(ctx context.Context, tx *pg.Tx, c id.Conversation, m id.Mes
 	return tag.RowsAffected() == 1, nil
 }
 
-// MergeMessageMetadataTx merges keys into a message's metadata, null removes a
-// key. It returns the whole map and whether anything changed.
-func MergeMessageMetadataTx(ctx context.Context, tx *pg.Tx, m id.Message, patch json.RawMessage) (meta json.RawMessage, changed bool, err error) {
-	err = tx.QueryRow(ctx, sqlMergeMessageMetadata, m, string(patch)).Scan(&meta, &changed)
-	if pg.IsNotFound(err) {
-		return nil, false, ErrMessageNotFound
+// PatchMessageTx locks the room, merges keys into a message's metadata, null removes
+// a key, and records the change. It returns the whole map and the change's number;
+// false when nothing changes, or the room or the message is gone.
+func PatchMessageTx(ctx context.Context, tx *pg.Tx, c id.Conversation, m id.Message, patch json.RawMessage) (meta json.RawMessage, seq int64, changed bool, err error) {
+	var b pg.Batch
+	var room Room
+	AddLock(&b, c, &room, new(bool))
+	b.Add(pg.ReadValues(&changed, &meta, &seq), sqlPatchMessage, c, m, string(patch))
+	if err := pg.Run(ctx, tx, &b); err != nil {
+		return nil, 0, false, fmt.Errorf("patch message: %w", err)
 	}
-	if err != nil {
-		return nil, false, fmt.Errorf("merge message metadata: %w", err)
-	}
-	return meta, changed, nil
+	return meta, seq, changed, nil
 }
 
 func nullJSON(m json.RawMessage) *string {

@@ -76,11 +76,20 @@ const (
 	sqlDeleteMessage = `UPDATE messages SET deleted_at = now(), updated_at = now(), content = '', content_structured = NULL, metadata = '{}'
 		WHERE conversation_id = $1::uuid AND id = $2::uuid AND deleted_at IS NULL`
 
-	sqlMergeMessageMetadata = `UPDATE messages m SET metadata = merged.metadata, updated_at = now()
-		FROM (SELECT id, metadata AS before,
-				(metadata || $2::jsonb) - ARRAY(SELECT key FROM jsonb_each($2::jsonb) WHERE value = 'null'::jsonb) AS metadata
-			FROM messages WHERE id = $1::uuid AND deleted_at IS NULL FOR NO KEY UPDATE) merged
-		WHERE m.id = merged.id RETURNING m.metadata, merged.before IS DISTINCT FROM merged.metadata`
+	// The caller holds the row lock of the room, so nobody else changes the message.
+	sqlPatchMessage = `WITH old AS (
+			SELECT id, metadata AS before, (metadata || $3::jsonb) - ARRAY(SELECT key FROM jsonb_each($3::jsonb) WHERE value = 'null'::jsonb) AS after
+			FROM messages WHERE conversation_id = $1::uuid AND id = $2::uuid AND deleted_at IS NULL
+		), patched AS (
+			UPDATE messages m SET metadata = old.after, updated_at = now() FROM old
+			WHERE m.id = old.id AND old.before IS DISTINCT FROM old.after RETURNING m.metadata
+		), room AS (
+			UPDATE conversations SET version = version + 1 WHERE id = $1::uuid AND EXISTS (SELECT 1 FROM patched) RETURNING id, version
+		), change AS (
+			INSERT INTO conversation_changes (conversation_id, seq, event, subject_id)
+			SELECT room.id, room.version, 'message_metadata_changed', $2::uuid FROM room
+		)
+		SELECT patched.metadata, room.version FROM patched, room`
 
 	sqlRecordChange = `WITH room AS (
 			UPDATE conversations SET version = version + 1 WHERE id = $1::uuid RETURNING id, version

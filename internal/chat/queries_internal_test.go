@@ -13,7 +13,7 @@ func TestM2_StatementsPlan(t *testing.T) {
 	for _, sql := range []string{
 		sqlCreateRoom, sqlFindDirect, sqlGetRoom, sqlLockRoom, sqlSetTitle, sqlSetAvatar, sqlSetAgentsAdd, sqlDeleteRoom,
 		sqlAddMember, sqlRemoveMember, sqlSetRole, sqlRole, sqlSeats, sqlMarkRead, sqlInsertMessage, sqlFindByKey, sqlBrief, sqlSeqOf,
-		sqlDeleteMessage, sqlMergeMessageMetadata, sqlRecordChange, sqlChanges, sqlPruneChanges,
+		sqlDeleteMessage, sqlPatchMessage, sqlRecordChange, sqlChanges, sqlPruneChanges,
 	} {
 		plan := pgtest.Plan(t, sql)
 		if strings.Contains(plan, "Seq Scan on messages") || strings.Contains(plan, "Seq Scan on conversations ") {

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/agntchat/agntchat/internal/access"
 	"github.com/agntchat/agntchat/internal/fault"
@@ -36,7 +37,12 @@ func (g *Gateway) Ack(ctx context.Context, actor access.Actor, h HeldClaim) (out
 		return "", err
 	}
 	err = g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
-		group, err := heldTx(ctx, tx, actor.ID, h)
+		var a answer
+		var used turn.Tokens
+		group, err := heldTx(ctx, tx, actor.ID, h, func(b *pg.Batch) {
+			a.read(b, h.QueueID)
+			turn.AddUsageOf(b, actor.ID, h.QueueID, &used)
+		})
 		if err != nil {
 			return err
 		}
@@ -46,14 +52,11 @@ func (g *Gateway) Ack(ctx context.Context, actor access.Actor, h HeldClaim) (out
 			return err
 		}
 		head := group[len(group)-1]
-		r, err := g.resultTx(ctx, tx, head)
+		r, err := g.resultBy(ctx, tx, head, a)
 		if err != nil {
 			return err
 		}
-		if r.Tokens, err = usageOf(ctx, tx, head); err != nil {
-			return err
-		}
-		out = r.Outcome
+		r.Tokens, out = used, r.Outcome
 		return g.finishTx(ctx, tx, group, r)
 	})
 	return out, err
@@ -61,8 +64,8 @@ func (g *Gateway) Ack(ctx context.Context, actor access.Actor, h HeldClaim) (out
 
 // heldTx locks the turn and proves that the caller holds it: turn.ErrLost when it
 // does not. Nil means that the row is gone: see finishedTx.
-func heldTx(ctx context.Context, tx *pg.Tx, agent id.Participant, h HeldClaim) ([]turn.Claim, error) {
-	group, waiting, err := lockTurnTx(ctx, tx, agent, h.QueueID)
+func heldTx(ctx context.Context, tx *pg.Tx, agent id.Participant, h HeldClaim, further ...func(*pg.Batch)) ([]turn.Claim, error) {
+	group, waiting, err := lockTurnTx(ctx, tx, agent, h.QueueID, further...)
 	if err != nil {
 		return nil, err
 	}
@@ -93,17 +96,39 @@ func finishedTx(ctx context.Context, tx *pg.Tx, agent id.Participant, h HeldClai
 	return *t, nil
 }
 
+// answer is what the agent said in the turn of a row: the message that the row names,
+// else what it spoke through a tool (field.md 10).
+type answer struct {
+	item    id.QueueItem
+	message view.Message
+	found   bool // not deleted since
+}
+
+func (a *answer) read(b *pg.Batch, item id.QueueItem) {
+	a.item = item
+	view.AddAnswer(b, item, &a.message, &a.found)
+}
+
 // resultTx says how a turn ended by what is stored.
 func (g *Gateway) resultTx(ctx context.Context, tx *pg.Tx, head turn.Claim) (turn.Result, error) {
-	answer := head.AnswerID
-	if answer.IsZero() && head.ClaimedAt != nil { // it may have spoken through a tool (field.md 10)
-		var err error
-		if answer, err = view.LatestBy(ctx, tx, head.ConversationID, head.AgentID, *head.ClaimedAt); err != nil {
-			return turn.Result{}, err
+	return g.resultBy(ctx, tx, head, answer{})
+}
+
+// resultBy is resultTx with an answer that was read under the lock; that of another
+// row than the head is read again.
+func (g *Gateway) resultBy(ctx context.Context, tx *pg.Tx, head turn.Claim, a answer) (turn.Result, error) {
+	if a.item != head.QueueID {
+		var b pg.Batch
+		a.read(&b, head.QueueID)
+		if err := pg.Run(ctx, tx, &b); err != nil {
+			return turn.Result{}, fmt.Errorf("read answer: %w", err)
 		}
 	}
-	if !answer.IsZero() {
-		return answeredBy(ctx, tx, answer)
+	switch {
+	case a.found:
+		return answeredBy(a.message), nil
+	case !head.AnswerID.IsZero():
+		return turn.Result{Outcome: turn.Answered, AnswerID: head.AnswerID}, nil
 	}
 	if head.Passed() || head.AnsweredAt != nil {
 		return turn.Result{Outcome: turn.Passed}, nil
@@ -122,26 +147,9 @@ func (g *Gateway) resultTx(ctx context.Context, tx *pg.Tx, head turn.Claim) (tur
 	return turn.Result{Outcome: turn.Unanswered}, nil
 }
 
-// usageOf is what a stock bridge reported for this turn, when it was the agent's
-// only one: its reports name no turn.
-func usageOf(ctx context.Context, q pg.Querier, head turn.Claim) (turn.Tokens, error) {
-	if head.ClaimedAt == nil {
-		return turn.Tokens{}, nil
-	}
-	rooms, err := turn.RoomsInWork(ctx, q, head.AgentID)
-	if err != nil || len(rooms) > 1 {
-		return turn.Tokens{}, err
-	}
-	return turn.UsageSince(ctx, q, head.AgentID, *head.ClaimedAt)
-}
-
 // answeredBy reads the outcome off the stored message.
-func answeredBy(ctx context.Context, q pg.Querier, answer id.Message) (turn.Result, error) {
-	r := turn.Result{Outcome: turn.Answered, AnswerID: answer}
-	m, err := view.OneMessage(ctx, q, answer)
-	if err != nil {
-		return r, goneIsNil(err)
-	}
+func answeredBy(m view.Message) turn.Result {
+	r := turn.Result{Outcome: turn.Answered, AnswerID: m.ID}
 	r.Model, r.Backend = stringKey(m.Metadata, "model"), stringKey(m.Metadata, "backend")
 	kind := stringKey(m.Metadata, "errorKind")
 	switch {
@@ -152,7 +160,7 @@ func answeredBy(ctx context.Context, q pg.Querier, answer id.Message) (turn.Resu
 	case kind != "":
 		r.Outcome, r.ErrorCode = turn.Failed, kind
 	}
-	return r, nil
+	return r
 }
 
 func orText(s, otherwise string) string {

@@ -11,7 +11,6 @@ import (
 	"github.com/agntchat/agntchat/internal/access"
 	"github.com/agntchat/agntchat/internal/chat"
 	"github.com/agntchat/agntchat/internal/event"
-	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/limit"
 	"github.com/agntchat/agntchat/internal/pg"
@@ -136,20 +135,8 @@ func (c *Chat) PatchMetadataTx(ctx context.Context, tx *pg.Tx, conv id.Conversat
 	if err != nil {
 		return fmt.Errorf("patch metadata: %w", err)
 	}
-	_, err = chat.LockTx(ctx, tx, conv)
-	var meta json.RawMessage
-	changed := false
-	if err == nil {
-		meta, changed, err = chat.MergeMessageMetadataTx(ctx, tx, mid, raw)
-	}
-	if err != nil && fault.KindOf(err) == fault.NotFound {
-		return nil
-	}
+	meta, seq, changed, err := chat.PatchMessageTx(ctx, tx, conv, mid, raw)
 	if err != nil || !changed {
-		return err
-	}
-	seq, err := record(ctx, tx, conv, "message_metadata_changed", mid.UUID(), nil)
-	if err != nil {
 		return err
 	}
 	tx.Publish(lane(conv), MessageMetadataChanged{inRoom: inRoom{conv}, MessageID: mid, Metadata: meta, Seq: seq})

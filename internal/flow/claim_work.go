@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 
@@ -24,8 +25,20 @@ func (g *Gateway) claimFor(ctx context.Context, agent id.Participant) {
 		claimer
 		slots int
 	}
+	claimers := g.reg.claimers(agent)
+	if len(claimers) == 0 {
+		return
+	}
+	sources, err := g.waitingFor(ctx, agent)
+	if err != nil {
+		g.complain(ctx, "look for work failed", err, agent)
+		return
+	}
+	if len(sources) == 0 {
+		return
+	}
 	var frees []free
-	for _, c := range g.reg.claimers(agent) {
+	for _, c := range claimers {
 		left := c.slots
 		for _, s := range g.sources {
 			n, err := s.inFlight(ctx, agent, c.id)
@@ -41,7 +54,7 @@ func (g *Gateway) claimFor(ctx context.Context, agent id.Participant) {
 	}
 	slices.SortStableFunc(frees, func(a, b free) int { return cmp.Compare(b.slots, a.slots) })
 	for _, f := range frees {
-		for _, s := range g.sources {
+		for _, s := range sources {
 			pushes, err := s.claim(ctx, agent, f.claimer, f.slots)
 			if err != nil {
 				g.complain(ctx, "claim failed", err, agent)
@@ -58,6 +71,21 @@ func (g *Gateway) claimFor(ctx context.Context, agent id.Participant) {
 	}
 }
 
+// waitingFor lists the sources that have something for the agent. A wake that comes
+// late, as most do that follow a claim, ends with it.
+func (g *Gateway) waitingFor(ctx context.Context, agent id.Participant) (out []workSource, err error) {
+	for _, s := range g.sources {
+		some, err := s.waiting(ctx, []id.Participant{agent})
+		if err != nil {
+			return nil, err
+		}
+		if len(some) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
 func (g *Gateway) complain(ctx context.Context, msg string, err error, agent id.Participant) {
 	if ctx.Err() == nil {
 		g.Log.WarnContext(ctx, msg, slog.Any("error", err), slog.String("agent_id", agent.String()))
@@ -72,12 +100,7 @@ func (g *Gateway) claimSlots(ctx context.Context, agent id.Participant, c claime
 		if turns, err = g.queue.ClaimTx(ctx, tx, agent, c.id, slots, c.ours); err != nil {
 			return err
 		}
-		for _, group := range turns {
-			if err := publishReceiptsTx(ctx, tx, group); err != nil {
-				return err
-			}
-		}
-		return nil
+		return publishReceiptsTx(ctx, tx, turns...)
 	})
 	return turns, err
 }
@@ -123,24 +146,34 @@ func (g *Gateway) endUndelivered(ctx context.Context, head turn.Claim, r turn.Re
 	}
 }
 
-// publishReceiptsTx tells the room how the messages of these rows stand now.
-func publishReceiptsTx(ctx context.Context, tx *pg.Tx, group []turn.Claim) error {
-	if len(group) == 0 {
-		return nil
+// publishReceiptsTx tells the rooms how the messages of these turns stand now.
+func publishReceiptsTx(ctx context.Context, tx *pg.Tx, turns ...[]turn.Claim) error {
+	var b pg.Batch
+	receipts := make([][]view.Receipt, len(turns))
+	for n, group := range turns {
+		addReceipts(&b, group, &receipts[n])
 	}
-	conv, agent := group[0].ConversationID, group[0].AgentID
-	ids := make([]id.Message, len(group))
-	for n, c := range group {
-		ids[n] = c.MessageID
+	if err := pg.Run(ctx, tx, &b); err != nil {
+		return fmt.Errorf("read receipts: %w", err)
 	}
-	receipts, err := view.Receipts(ctx, tx, conv, ids)
-	if err != nil {
-		return err
+	for n, group := range turns {
+		publishReceipts(tx, group, receipts[n])
 	}
+	return nil
+}
+
+// addReceipts reads how the messages of a turn stand.
+func addReceipts(b *pg.Batch, group []turn.Claim, into *[]view.Receipt) {
+	if len(group) > 0 {
+		view.AddReceipts(b, group[0].ConversationID, messagesOf(group), into)
+	}
+}
+
+// publishReceipts tells the room those of the agent whose turn it is.
+func publishReceipts(tx *pg.Tx, group []turn.Claim, receipts []view.Receipt) {
 	for _, r := range receipts {
-		if r.AgentID == agent {
+		if conv := group[0].ConversationID; r.AgentID == group[0].AgentID {
 			tx.Publish(event.ConversationTopic(conv.String()), ReceiptChanged{conv, r})
 		}
 	}
-	return nil
 }

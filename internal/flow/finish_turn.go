@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -22,18 +23,25 @@ const (
 
 // lockTurnTx locks the room and then the rows of the turn that q belongs to, in
 // that order (room before queue row). It is empty when q is not claimed or gone;
-// waiting tells that the row exists.
-func lockTurnTx(ctx context.Context, tx *pg.Tx, agent id.Participant, q id.QueueItem) (group []turn.Claim, waiting bool, err error) {
+// waiting tells that the row exists. Further reads under the locks go in the same
+// round trip.
+func lockTurnTx(ctx context.Context, tx *pg.Tx, agent id.Participant, q id.QueueItem, further ...func(*pg.Batch)) (group []turn.Claim, waiting bool, err error) {
 	row, err := turn.Get(ctx, tx, q)
 	if err != nil || row == nil || row.AgentID != agent {
 		return nil, false, err
 	}
-	if _, err := chat.LockTx(ctx, tx, row.ConversationID); err != nil && fault.KindOf(err) != fault.NotFound {
-		return nil, false, err
+	var b pg.Batch
+	var room chat.Room
+	chat.AddLock(&b, row.ConversationID, &room, new(bool)) // a room that is gone needs no lock
+	turn.AddLockGroup(&b, q, &group)
+	for _, add := range further {
+		add(&b)
 	}
-	group, err = turn.LockGroupTx(ctx, tx, q)
-	if err != nil || len(group) > 0 {
-		return group, false, err
+	if err := pg.Run(ctx, tx, &b); err != nil {
+		return nil, false, fmt.Errorf("lock turn: %w", err)
+	}
+	if len(group) > 0 {
+		return group, false, nil
 	}
 	row, err = turn.LockTx(ctx, tx, q)
 	return nil, row != nil, err
@@ -42,15 +50,19 @@ func lockTurnTx(ctx context.Context, tx *pg.Tx, agent id.Participant, q id.Queue
 // finishTx ends a turn whose room and rows are locked: rows become turns, people
 // see how their messages stand, and the slot is free for the next claim.
 func (g *Gateway) finishTx(ctx context.Context, tx *pg.Tx, group []turn.Claim, r turn.Result) error {
-	if _, err := turn.FinishTx(ctx, tx, group, r); err != nil {
+	var b pg.Batch
+	var s stamps
+	var receipts []view.Receipt
+	turn.AddFinish(&b, group, r)
+	s.read(&b, group, r)
+	addReceipts(&b, group, &receipts)
+	if err := pg.Run(ctx, tx, &b); err != nil {
+		return fmt.Errorf("finish turn: %w", err)
+	}
+	if err := g.stampTx(ctx, tx, group, r, s); err != nil {
 		return err
 	}
-	if err := g.stampTx(ctx, tx, group, r); err != nil {
-		return err
-	}
-	if err := publishReceiptsTx(ctx, tx, group); err != nil {
-		return err
-	}
+	publishReceipts(tx, group, receipts)
 	tx.AfterCommit(func() {
 		g.observe(group[len(group)-1], r)
 		g.over(group)
@@ -85,36 +97,42 @@ func (g *Gateway) ended(group []turn.Claim) {
 	g.tell.wake(head.AgentID)
 }
 
-// stampTx shows on messages of people that they were not answered, and takes
-// away that they wait. A failure that was told in the room needs no mark.
-func (g *Gateway) stampTx(ctx context.Context, tx *pg.Tx, group []turn.Claim, r turn.Result) error {
+// stamps is what stampTx needs to know.
+type stamps struct {
+	marks []view.Marks
+	name  string // of the agent, where its name is shown
+}
+
+func (s *stamps) read(b *pg.Batch, group []turn.Claim, r turn.Result) {
+	view.AddMarks(b, messagesOf(group), &s.marks)
+	if notAnsweredReason(r) != "" {
+		view.AddAgentName(b, group[0].AgentID, &s.name)
+	}
+}
+
+func messagesOf(group []turn.Claim) []id.Message {
 	ids := make([]id.Message, len(group))
 	for n, c := range group {
 		ids[n] = c.MessageID
 	}
-	msgs, err := view.MessagesByID(ctx, tx, ids)
-	if err != nil {
-		return err
-	}
-	var name string
-	if reason := notAnsweredReason(r); reason != "" {
-		a, err := view.OneAgent(ctx, tx, group[0].AgentID)
-		if err != nil && fault.KindOf(err) != fault.NotFound {
-			return err
-		}
-		name = a.DisplayName
-	}
-	for _, mid := range ids {
-		m, ok := msgs[mid]
-		if !ok || m.SenderKind != chat.Human {
+	return ids
+}
+
+// stampTx shows on messages of people that they were not answered, and takes
+// away that they wait. A failure that was told in the room needs no mark.
+func (g *Gateway) stampTx(ctx context.Context, tx *pg.Tx, group []turn.Claim, r turn.Result, s stamps) error {
+	for _, mid := range messagesOf(group) {
+		at := slices.IndexFunc(s.marks, func(m view.Marks) bool { return m.ID == mid })
+		if at < 0 || s.marks[at].SenderKind != chat.Human {
 			continue
 		}
+		m := s.marks[at]
 		set := map[string]any{}
 		if waitsFor(m.Metadata) == group[0].AgentID.String() {
 			set[metaAwaiting] = nil
 		}
 		if reason := notAnsweredReason(r); reason != "" {
-			set[metaNotAnswered] = notAnswered(m.Metadata, reason, name, r)
+			set[metaNotAnswered] = notAnswered(m.Metadata, reason, s.name, r)
 		}
 		if len(set) == 0 {
 			continue

@@ -73,6 +73,9 @@ type Gateway struct {
 	Log   *slog.Logger
 	// Finished hears of every turn that ended, after its commit. Nil hears nothing.
 	Finished func(outcome string, waited, ran time.Duration)
+	// StopAsking ends what an agent, zero for every agent, asks people in a room. Nil
+	// does nothing.
+	StopAsking func(ctx context.Context, tx *pg.Tx, room id.Conversation, agent id.Participant, reason string) error
 
 	cfg     GatewayConfig
 	sources []workSource // messages first
@@ -162,6 +165,9 @@ func (g *Gateway) Wake(agents ...id.Participant) {
 // in their queue, tells bridges of ours that it waits behind their turn, and marks
 // it as waiting where an agent is not reachable.
 func (g *Gateway) Deliver(ctx context.Context, conv id.Conversation, msg id.Message) error {
+	if waiting, err := turn.AgentsWaitingFor(ctx, g.DB, conv, msg); err != nil || len(waiting) == 0 {
+		return err // most were claimed by the wake after the commit
+	}
 	return g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
 		waiting, err := turn.AgentsWaitingFor(ctx, tx, conv, msg)
 		if err != nil || len(waiting) == 0 {

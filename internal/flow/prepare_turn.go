@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	defaultHistory = 20
+	defaultHistory = view.DefaultHistory
 	mostHistory    = 100
 )
 
@@ -42,36 +42,28 @@ type MergedItem struct {
 // left to answer: the messages or the room are gone, or the agent has left.
 func (g *Gateway) prepare(ctx context.Context, c claimer, group []turn.Claim) (*Delivery, error) {
 	head := group[len(group)-1]
-	room, err := view.OneConversation(ctx, g.DB, head.ConversationID, id.Participant{})
-	if err != nil {
-		return nil, goneIsNil(err)
-	}
-	if _, member := room.Member(head.AgentID); !member {
-		return nil, nil
-	}
-	ids := make([]id.Message, len(group))
-	for n, r := range group {
-		ids[n] = r.MessageID
-	}
-	msgs, err := view.MessagesByID(ctx, g.DB, ids)
-	if err != nil {
+	ground, err := view.TurnGroundOf(ctx, g.DB, head.ConversationID, head.AgentID, messagesOf(group))
+	if err != nil || ground.Room == nil || ground.Agent == nil {
 		return nil, err
+	}
+	if _, member := ground.Room.Member(head.AgentID); !member {
+		return nil, nil
 	}
 	var items []MergedItem
 	for _, r := range group {
-		if m, ok := msgs[r.MessageID]; ok {
-			items = append(items, MergedItem{r.QueueID, m})
+		if at := slices.IndexFunc(ground.Messages, func(m view.Message) bool { return m.ID == r.MessageID }); at >= 0 {
+			items = append(items, MergedItem{r.QueueID, ground.Messages[at]})
 		}
 	}
 	if len(items) == 0 {
 		return nil, nil
 	}
 	last := len(items) - 1
-	d := &Delivery{Claim: head, Message: items[last].Message, Merged: items[:last], Room: room, Ours: c.ours, Lease: g.cfg.MessageLease}
-	if err := g.addDirectives(ctx, d); err != nil {
-		return nil, goneIsNil(err)
+	d := &Delivery{Claim: head, Message: items[last].Message, Merged: items[:last], Room: *ground.Room, Ours: c.ours, Lease: g.cfg.MessageLease}
+	if err := g.addHistory(ctx, d, ground); err != nil {
+		return nil, err
 	}
-	return d, nil
+	return d, g.addDirectives(ctx, d, ground)
 }
 
 func goneIsNil(err error) error {
@@ -81,18 +73,8 @@ func goneIsNil(err error) error {
 	return err
 }
 
-func (g *Gateway) addDirectives(ctx context.Context, d *Delivery) error {
-	a, err := view.OneAgent(ctx, g.DB, d.Claim.AgentID)
-	if err != nil {
-		return err
-	}
-	owner, err := view.OwnerOf(ctx, g.DB, a.OwnerID)
-	if err != nil {
-		return err
-	}
-	if err := g.addHistory(ctx, d, historyLimit(a.Settings)); err != nil {
-		return err
-	}
+func (g *Gateway) addDirectives(ctx context.Context, d *Delivery, ground view.TurnGround) error {
+	a, owner := ground.Agent, ground.Owner
 	facts := directive.Facts{
 		Agent: directive.Agent{
 			Name: a.DisplayName, Role: a.Description, Type: a.AgentType, Soul: a.SoulMD, OwnerName: owner.Name,
@@ -137,19 +119,19 @@ func (g *Gateway) keepDirective(ctx context.Context, agent id.Participant, d dir
 // addHistory adds the newest messages without those that wait for a turn of
 // their own: each is answered in its turn. The draft is measured against
 // everything that is in the room now, so that only what comes later makes it stale.
-func (g *Gateway) addHistory(ctx context.Context, d *Delivery, limit int) error {
-	var err error
-	if d.Recent, err = view.TurnHistory(ctx, g.DB, d.Claim.ConversationID, d.Claim.AgentID, limit); err != nil {
-		return err
+func (g *Gateway) addHistory(ctx context.Context, d *Delivery, ground view.TurnGround) (err error) {
+	d.Recent = ground.Recent
+	if limit := historyLimit(ground.Agent.Settings); limit > view.DefaultHistory {
+		if d.Recent, err = view.TurnHistory(ctx, g.DB, d.Claim.ConversationID, d.Claim.AgentID, limit); err != nil {
+			return err
+		}
+	} else {
+		d.Recent = d.Recent[:min(limit, len(d.Recent))]
 	}
 	slices.Reverse(d.Recent)
-	newest, err := view.Timeline(ctx, g.DB, d.Claim.ConversationID, nil, 1)
-	if err != nil {
-		return err
-	}
-	d.LatestSeen = d.Message.ID
-	if len(newest) > 0 {
-		d.LatestSeen = newest[0].ID
+	d.LatestSeen = ground.Newest
+	if d.LatestSeen.IsZero() {
+		d.LatestSeen = d.Message.ID
 	}
 	return nil
 }

@@ -41,11 +41,7 @@ func (g *Gateway) Touch(ctx context.Context, agent id.Participant, conv id.Conve
 // in the room.
 func openTurnTx(ctx context.Context, tx *pg.Tx, agent id.Participant, conv id.Conversation, queueID *id.QueueItem) ([]turn.Claim, error) {
 	if queueID == nil {
-		c, err := turn.OpenClaimTx(ctx, tx, agent, conv)
-		if err != nil || c == nil {
-			return nil, err
-		}
-		queueID = &c.QueueID
+		return turn.LockOpenGroupTx(ctx, tx, agent, conv)
 	}
 	group, err := turn.LockGroupTx(ctx, tx, *queueID)
 	if err != nil || len(group) == 0 {

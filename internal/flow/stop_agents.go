@@ -35,6 +35,9 @@ func (g *Gateway) StopAgents(ctx context.Context, actor access.Actor, conv id.Co
 		if stale, err = personWroteSince(ctx, tx, conv, lastSeen); err != nil || stale {
 			return err
 		}
+		if err := g.stopAsking(ctx, tx, conv, agent, "stopped_by_user"); err != nil {
+			return err
+		}
 		rows, err := turn.InRoomTx(ctx, tx, conv, agent)
 		if err != nil {
 			return err
@@ -69,6 +72,13 @@ func (g *Gateway) StopAgents(ctx context.Context, actor access.Actor, conv id.Co
 		stopped = n
 	}
 	return stopped, false, nil
+}
+
+func (g *Gateway) stopAsking(ctx context.Context, tx *pg.Tx, conv id.Conversation, agent id.Participant, reason string) error {
+	if g.StopAsking == nil {
+		return nil
+	}
+	return g.StopAsking(ctx, tx, conv, agent, reason)
 }
 
 func stopGeneration(conv id.Conversation, reason string) Command {
@@ -121,12 +131,15 @@ func personWroteSince(ctx context.Context, tx *pg.Tx, conv id.Conversation, last
 // ForgetTx ends what an agent, zero for every agent, had to answer in a room that
 // it no longer sits in. The room is locked. Nothing is shown: nobody waits there.
 func (g *Gateway) ForgetTx(ctx context.Context, tx *pg.Tx, conv id.Conversation, agent id.Participant) error {
+	if err := g.stopAsking(ctx, tx, conv, agent, "left_room"); err != nil {
+		return err
+	}
 	rows, err := turn.InRoomTx(ctx, tx, conv, agent)
 	if err != nil {
 		return err
 	}
 	for _, group := range turnsOf(rows) {
-		if _, err := turn.FinishTx(ctx, tx, group, turn.Result{Outcome: turn.Stopped, ErrorCode: "left_room"}); err != nil {
+		if err := turn.FinishTx(ctx, tx, group, turn.Result{Outcome: turn.Stopped, ErrorCode: "left_room"}); err != nil {
 			return err
 		}
 		head := group[len(group)-1]
@@ -148,7 +161,7 @@ func (g *Gateway) WithdrawTx(ctx context.Context, tx *pg.Tx, msg id.Message) err
 		return err
 	}
 	for _, c := range rows {
-		if _, err := turn.FinishTx(ctx, tx, []turn.Claim{c}, turn.Result{Outcome: turn.Stopped, ErrorCode: "withdrawn"}); err != nil {
+		if err := turn.FinishTx(ctx, tx, []turn.Claim{c}, turn.Result{Outcome: turn.Stopped, ErrorCode: "withdrawn"}); err != nil {
 			return err
 		}
 	}

@@ -51,9 +51,19 @@ type Turn struct {
 // FinishTx ends the turn of these locked rows, whose last one is the head: the
 // rows are deleted and turns are written. The others are merged into the head
 // when it was answered or passed, else they share its outcome.
-func FinishTx(ctx context.Context, tx *pg.Tx, group []Claim, r Result) (id.Turn, error) {
+func FinishTx(ctx context.Context, tx *pg.Tx, group []Claim, r Result) error {
+	var b pg.Batch
+	AddFinish(&b, group, r)
+	if err := pg.Run(ctx, tx, &b); err != nil {
+		return fmt.Errorf("finish turn: %w", err)
+	}
+	return nil
+}
+
+// AddFinish is FinishTx in a batch.
+func AddFinish(b *pg.Batch, group []Claim, r Result) {
 	if len(group) == 0 {
-		return id.Turn{}, nil
+		return
 	}
 	turnID := id.New[id.Turn]()
 	head, others, into := group[len(group)-1], r.Outcome, r.MergedInto
@@ -64,13 +74,9 @@ func FinishTx(ctx context.Context, tx *pg.Tx, group []Claim, r Result) (id.Turn,
 	if r.DurationMS > 0 {
 		duration = &r.DurationMS
 	}
-	_, err := tx.Exec(ctx, queryFinish, ids(group), head.QueueID, turnID, string(r.Outcome), string(others), r.AnswerID,
+	b.Add(nil, queryFinish, ids(group), head.QueueID, turnID, string(r.Outcome), string(others), r.AnswerID,
 		text(r.ErrorCode), text(cut(r.ErrorMessage, 1000)), text(r.Model), text(r.Backend), r.ToolCalls, r.Iterations,
 		r.Tokens.Input, r.Tokens.Output, r.Tokens.CacheRead, r.Tokens.CacheWrite, duration, r.MergedInto, into)
-	if err != nil {
-		return id.Turn{}, fmt.Errorf("finish turn: %w", err)
-	}
-	return turnID, nil
 }
 
 // Finished finds the turn that a queue row became; nil when there is none.

@@ -19,12 +19,22 @@ const queryRow = `SELECT ` + queryClaimColumns + ` FROM queued_messages WHERE id
 
 const queryLockRow = queryRow + ` FOR UPDATE`
 
-// queryLockGroup locks every row of the turn that $1 belongs to, the head last.
+// queryLockGroup locks every row of the turn that $1 belongs to, the head last. The
+// lease is asked for once more outside: whoever waited for the lock sees it there.
 const queryLockGroup = `SELECT ` + queryClaimColumns + ` FROM queued_messages
-WHERE id IN (SELECT g.id FROM queued_messages g JOIN queued_messages h
+WHERE lease_until IS NOT NULL AND id IN (SELECT g.id FROM queued_messages g JOIN queued_messages h
     ON g.agent_id = h.agent_id AND g.conversation_id = h.conversation_id
    AND g.executor_id = h.executor_id AND g.claimed_at = h.claimed_at AND g.lease_until IS NOT NULL
   WHERE h.id = $1)
+ORDER BY seq FOR UPDATE`
+
+// queryLockOpenGroup locks the rows of the turn that an agent runs in a room.
+const queryLockOpenGroup = `SELECT ` + queryClaimColumns + ` FROM queued_messages
+WHERE lease_until IS NOT NULL AND id IN (SELECT g.id FROM queued_messages g JOIN queued_messages h
+    ON g.agent_id = h.agent_id AND g.conversation_id = h.conversation_id
+   AND g.executor_id = h.executor_id AND g.claimed_at = h.claimed_at AND g.lease_until IS NOT NULL
+  WHERE h.id = (SELECT o.id FROM queued_messages o WHERE o.conversation_id = $2 AND o.agent_id = $1 AND o.lease_until IS NOT NULL
+    ORDER BY o.seq DESC LIMIT 1))
 ORDER BY seq FOR UPDATE`
 
 // clauseGroup is the rows of the turn that $1 belongs to, locked in the order of queryLockGroup.
@@ -148,10 +158,12 @@ const queryBehind = `SELECT DISTINCT w.agent_id, w.id AS queue_id, h.executor_id
 JOIN queued_messages h ON h.conversation_id = w.conversation_id AND h.agent_id = w.agent_id AND h.lease_until IS NOT NULL AND h.executor_id IS NOT NULL
 WHERE w.conversation_id = $1 AND w.message_id = $2 AND w.lease_until IS NULL`
 
-// queryUsageSince sums what a stock bridge reported: its reports name no room.
-const queryUsageSince = `SELECT coalesce(sum(input_tokens), 0)::bigint AS input, coalesce(sum(output_tokens), 0)::bigint AS output,
+// queryUsageOf sums what a stock bridge reported since the claim $2: its reports name
+// no room, so they are the turn's own only while the agent works in no other.
+const queryUsageOf = `SELECT coalesce(sum(input_tokens), 0)::bigint AS input, coalesce(sum(output_tokens), 0)::bigint AS output,
   coalesce(sum(cache_read_tokens), 0)::bigint AS cache_read, coalesce(sum(cache_write_tokens), 0)::bigint AS cache_write
-FROM usage_records WHERE agent_id = $1 AND conversation_id IS NULL AND inserted_at >= $2`
+FROM usage_records WHERE agent_id = $1 AND conversation_id IS NULL AND inserted_at >= (SELECT claimed_at FROM queued_messages WHERE id = $2)
+  AND (SELECT count(DISTINCT conversation_id) FROM queued_messages WHERE agent_id = $1 AND lease_until IS NOT NULL AND seen_at IS NOT NULL) <= 1`
 
 // querySettleStale covers the room's last unanswered turn by a newer message: $3,
 // or the oldest that waits.

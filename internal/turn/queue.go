@@ -60,6 +60,17 @@ func LockGroupTx(ctx context.Context, tx *pg.Tx, q id.QueueItem) ([]Claim, error
 	return many(ctx, tx, "lock turn", queryLockGroup, q)
 }
 
+// AddLockGroup is LockGroupTx in a batch.
+func AddLockGroup(b *pg.Batch, q id.QueueItem, into *[]Claim) {
+	b.Add(pg.ReadAll(into), queryLockGroup, q)
+}
+
+// LockOpenGroupTx locks all rows of the turn that the agent runs in the room, oldest
+// first, the head last; empty when it runs none.
+func LockOpenGroupTx(ctx context.Context, tx *pg.Tx, agent id.Participant, conv id.Conversation) ([]Claim, error) {
+	return many(ctx, tx, "lock open turn", queryLockOpenGroup, agent, conv)
+}
+
 // AddMarkAnswered records that a final message of this turn is stored (decision
 // 14): all its rows are then closed at expiry and never delivered again.
 func AddMarkAnswered(b *pg.Batch, q id.QueueItem, answer id.Message) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
@@ -47,15 +46,11 @@ func SaveUsageTx(ctx context.Context, tx *pg.Tx, u Usage) error {
 	return nil
 }
 
-// UsageSince sums the usage that the agent's stock bridges reported since a time.
-// Their reports name no turn, so this is the turn's own only when the agent had
-// no other.
-func UsageSince(ctx context.Context, q pg.Querier, agent id.Participant, since time.Time) (t Tokens, err error) {
-	err = q.QueryRow(ctx, queryUsageSince, agent, since).Scan(&t.Input, &t.Output, &t.CacheRead, &t.CacheWrite)
-	if err != nil {
-		return Tokens{}, fmt.Errorf("sum usage: %w", err)
-	}
-	return t, nil
+// AddUsageOf sums the usage that the agent's stock bridges reported since a claim, in
+// a batch. Their reports name no turn, so it is nothing when the agent works
+// elsewhere too.
+func AddUsageOf(b *pg.Batch, agent id.Participant, q id.QueueItem, t *Tokens) {
+	b.Add(pg.ReadValues(new(bool), &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite), queryUsageOf, agent, q)
 }
 
 // SaveFaultTx stores it.

@@ -86,7 +86,7 @@ func TestP2_OneTurnPerAgentAndMessage(t *testing.T) {
 	if n := s.enqueue(m); n != 0 {
 		t.Fatalf("while it waits: %d", n)
 	}
-	if _, err := turn.FinishTx(t.Context(), s.tx, s.claim(false), turn.Result{Outcome: turn.Answered}); err != nil {
+	if err := turn.FinishTx(t.Context(), s.tx, s.claim(false), turn.Result{Outcome: turn.Answered}); err != nil {
 		t.Fatal(err)
 	}
 	if n := s.enqueue(m); n != 0 {
@@ -124,7 +124,7 @@ func TestP3_MergedRowsShareTheirFate(t *testing.T) {
 	if w, err := turn.WaitingInRoom(t.Context(), s.tx, s.agent, s.room); err != nil || len(w) != 1 || w[0] != late {
 		t.Fatalf("waiting %v, %v", w, err)
 	}
-	if _, err := turn.FinishTx(t.Context(), s.tx, locked, turn.Result{Outcome: turn.Answered, AnswerID: a}); err != nil {
+	if err := turn.FinishTx(t.Context(), s.tx, locked, turn.Result{Outcome: turn.Answered, AnswerID: a}); err != nil {
 		t.Fatal(err)
 	}
 	for n, want := range []struct {
@@ -159,7 +159,7 @@ func TestP5_SettleFindsItsTurn(t *testing.T) {
 	if err != nil || got == nil || got.AnswerID != answer || got.MessageID != m {
 		t.Fatalf("row %+v, %v", got, err)
 	}
-	if _, err := turn.FinishTx(t.Context(), s.tx, again, turn.Result{Outcome: turn.Unanswered}); err != nil {
+	if err := turn.FinishTx(t.Context(), s.tx, again, turn.Result{Outcome: turn.Unanswered}); err != nil {
 		t.Fatal(err)
 	}
 	next := s.ask()

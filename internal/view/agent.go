@@ -26,6 +26,8 @@ const agentSQL = `SELECT a.id, a.owner_id, a.description, a.agent_type, a.capabi
 	(SELECT e.device_name FROM executors e WHERE e.agent_id = a.id AND e.status = 'online' ORDER BY e.last_seen_at DESC LIMIT 1) AS device_name
 	FROM agents a JOIN participants p ON p.id = a.id`
 
+const oneAgentSQL = agentSQL + ` WHERE a.id = $1 AND p.status <> 'deleted'`
+
 // AgentsOf reads an owner's agents that were not deleted, oldest first. With an
 // organization only those visible in it.
 func AgentsOf(ctx context.Context, q pg.Querier, owner id.Participant, org id.Organization) ([]Agent, error) {
@@ -39,7 +41,7 @@ func AgentsOf(ctx context.Context, q pg.Querier, owner id.Participant, org id.Or
 
 // OneAgent reads an agent by id; fault.ErrNotFound when absent or deleted.
 func OneAgent(ctx context.Context, q pg.Querier, aid id.Participant) (Agent, error) {
-	rows, err := q.Query(ctx, agentSQL+` WHERE a.id = $1 AND p.status <> 'deleted'`, aid)
+	rows, err := q.Query(ctx, oneAgentSQL, aid)
 	if err != nil {
 		return Agent{}, err
 	}
@@ -48,6 +50,13 @@ func OneAgent(ctx context.Context, q pg.Querier, aid id.Participant) (Agent, err
 		return Agent{}, fault.ErrNotFound
 	}
 	return a, err
+}
+
+const agentNameSQL = `SELECT p.display_name FROM participants p WHERE p.id = $1::uuid AND p.status <> 'deleted'`
+
+// AddAgentName reads the name of an agent; into stays as it is when it was deleted.
+func AddAgentName(b *pg.Batch, aid id.Participant, into *string) {
+	b.Add(pg.ReadValues(new(bool), into), agentNameSQL, aid)
 }
 
 const sharesRoomSQL = `SELECT EXISTS (SELECT 1 FROM conversation_members m1 JOIN conversation_members m2 ON m2.conversation_id = m1.conversation_id

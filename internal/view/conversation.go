@@ -63,6 +63,10 @@ const memberColumns = `s.conversation_id, s.participant_id, s.role, s.last_read_
 const roomColumns = `c.id, c.type, c.title, c.avatar_url, c.created_by, c.organization_id, c.parent_conversation_id, c.metadata,
 	c.agents_add_without_asking, c.version, c.message_seq, c.last_message_at, c.agent_streak, c.streak_notice, c.inserted_at, c.updated_at, c.deleted_at`
 
+// Of one room by =, for which Postgres keeps a plan; for a list it plans each time.
+const roomMembersSQL = `SELECT ` + memberColumns + ` FROM conversation_members s JOIN participants p ON p.id = s.participant_id
+	LEFT JOIN agents a ON a.id = s.participant_id WHERE s.conversation_id = $1::uuid ORDER BY s.joined_at, s.participant_id`
+
 const (
 	membersSQL = `SELECT ` + memberColumns + ` FROM conversation_members s JOIN participants p ON p.id = s.participant_id
 		LEFT JOIN agents a ON a.id = s.participant_id WHERE s.conversation_id = ANY($1::uuid[]) ORDER BY s.joined_at, s.participant_id`
@@ -85,7 +89,7 @@ const (
 
 // MembersOf are the members of a room in the order in which they came.
 func MembersOf(ctx context.Context, q pg.Querier, c id.Conversation) ([]Member, error) {
-	rows, err := q.Query(ctx, membersSQL, []string{c.String()})
+	rows, err := q.Query(ctx, roomMembersSQL, c)
 	if err != nil {
 		return nil, fmt.Errorf("list members: %w", err)
 	}

@@ -53,6 +53,8 @@ const messageColumns = `m.id, m.conversation_id, m.seq, m.sender_id, m.sender_ki
 
 const messageFrom = ` FROM messages m LEFT JOIN participants p ON p.id = m.sender_id`
 
+const messageByIDSQL = `SELECT ` + messageColumns + messageFrom + ` WHERE m.id = $1::uuid AND m.deleted_at IS NULL`
+
 const (
 	messagesByIDSQL = `SELECT ` + messageColumns + messageFrom + ` WHERE m.id = ANY($1::uuid[]) AND m.deleted_at IS NULL`
 
@@ -86,7 +88,7 @@ func messages(ctx context.Context, q pg.Querier, sql string, args ...any) ([]Mes
 
 // OneMessage is a message that is not deleted; fault.ErrNotFound otherwise.
 func OneMessage(ctx context.Context, q pg.Querier, mid id.Message) (Message, error) {
-	ms, err := messages(ctx, q, messagesByIDSQL, []string{mid.String()})
+	ms, err := messages(ctx, q, messageByIDSQL, mid)
 	if err != nil {
 		return Message{}, err
 	}
@@ -110,6 +112,30 @@ func MessagesByID(ctx context.Context, q pg.Querier, ids []id.Message) (map[id.M
 		out[m.ID] = m
 	}
 	return out, nil
+}
+
+// addMessages is MessagesByID in a batch, in no order.
+func addMessages(b *pg.Batch, ids []id.Message, into *[]Message) {
+	if len(ids) == 1 { // the plan is kept
+		b.Add(pg.ReadAll(into), messageByIDSQL, ids[0])
+		return
+	}
+	b.Add(pg.ReadAll(into), messagesByIDSQL, id.Strings(ids))
+}
+
+// Marks are what a message says about how it stands with those it asked.
+type Marks struct {
+	ID             id.Message
+	ConversationID id.Conversation
+	SenderKind     string
+	Metadata       json.RawMessage
+}
+
+const marksSQL = `SELECT m.id, m.conversation_id, m.sender_kind, m.metadata FROM messages m WHERE m.id = ANY($1::uuid[]) AND m.deleted_at IS NULL`
+
+// AddMarks reads the marks of messages that are not deleted, in no order.
+func AddMarks(b *pg.Batch, ids []id.Message, into *[]Marks) {
+	b.Add(pg.ReadAll(into), marksSQL, id.Strings(ids))
 }
 
 // Timeline is a page of the main timeline, newest first, strictly older than

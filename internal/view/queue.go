@@ -52,13 +52,16 @@ func Receipts(ctx context.Context, q pg.Querier, c id.Conversation, ids []id.Mes
 			return nil, fmt.Errorf("list receipts: %w", err)
 		}
 	}
-	rows, err := q.Query(ctx, receiptsSQL, c, id.Strings(ids))
-	if err != nil {
-		return nil, fmt.Errorf("list receipts: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Receipt])
-	if err != nil {
+	var b pg.Batch
+	var out []Receipt
+	AddReceipts(&b, c, ids, &out)
+	if err := pg.Run(ctx, q, &b); err != nil {
 		return nil, fmt.Errorf("list receipts: %w", err)
 	}
 	return out, nil
+}
+
+// AddReceipts reads the receipts of these messages of a room in a batch.
+func AddReceipts(b *pg.Batch, c id.Conversation, ids []id.Message, into *[]Receipt) {
+	b.Add(pg.ReadAll(into), receiptsSQL, c, id.Strings(ids))
 }

@@ -58,33 +58,77 @@ type AgentOwner struct {
 	Timezone *string
 }
 
-const ownerSQL = `SELECT p.display_name AS name, a.timezone FROM accounts a JOIN participants p ON p.id = a.id WHERE a.id = $1::uuid`
+const agentOwnerSQL = `SELECT p.display_name AS name, a.timezone FROM accounts a JOIN participants p ON p.id = a.id
+	WHERE a.id = (SELECT g.owner_id FROM agents g WHERE g.id = $1::uuid)`
 
-// OwnerOf reads an owner; empty when the account is gone.
-func OwnerOf(ctx context.Context, q pg.Querier, owner id.Participant) (AgentOwner, error) {
-	rows, err := q.Query(ctx, ownerSQL, owner)
-	if err != nil {
-		return AgentOwner{}, fmt.Errorf("read owner: %w", err)
-	}
-	o, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[AgentOwner])
-	if pg.IsNotFound(err) {
-		return AgentOwner{}, nil
-	}
-	if err != nil {
-		return AgentOwner{}, fmt.Errorf("read owner: %w", err)
-	}
-	return o, nil
-}
-
+// The scalar subselect cannot become a join that reads the agent's whole queue for
+// every message.
 const turnHistorySQL = `SELECT ` + messageColumns + messageFrom + ` WHERE m.conversation_id = $1::uuid AND m.deleted_at IS NULL
 	AND (m.message_type IS NULL OR m.message_type NOT IN ` + hiddenTypes + `)
-	AND NOT EXISTS (SELECT 1 FROM queued_messages q WHERE q.message_id = m.id AND q.agent_id = $2::uuid AND q.lease_until IS NULL)
-	ORDER BY m.inserted_at DESC LIMIT $3::integer`
+	AND (SELECT q.id FROM queued_messages q WHERE q.message_id = m.id AND q.agent_id = $2::uuid AND q.lease_until IS NULL) IS NULL
+	ORDER BY m.inserted_at DESC LIMIT `
 
-// TurnHistory is the newest page of a room's timeline, newest first, without the
-// messages that wait for a turn of the agent.
+const newestSQL = `SELECT m.id FROM messages m WHERE m.conversation_id = $1::uuid AND m.deleted_at IS NULL
+	AND (m.message_type IS NULL OR m.message_type NOT IN ` + hiddenTypes + `) ORDER BY m.inserted_at DESC LIMIT 1`
+
+// DefaultHistory is how much of a room an agent is shown unless told otherwise. The
+// limit stands in the statement: Postgres keeps a plan for it.
+const DefaultHistory = 20
+
+const turnHistoryDefaultSQL = turnHistorySQL + `20`
+
+const turnHistoryAnySQL = turnHistorySQL + `$3::integer`
+
+// TurnGround is what a turn of an agent is prepared from.
+type TurnGround struct {
+	Room     *Conversation // without newest row and counts; nil when it is gone
+	Agent    *Agent        // nil when it is gone
+	Owner    AgentOwner    // empty when the account is gone
+	Messages []Message     // of those asked for, those that are not deleted; in no order
+	Recent   []Message     // newest first, without what waits for a turn of the agent; at most DefaultHistory
+	Newest   id.Message    // of the timeline; zero when it is empty
+}
+
+// TurnGroundOf reads it in one round trip.
+func TurnGroundOf(ctx context.Context, q pg.Querier, c id.Conversation, agent id.Participant, asked []id.Message) (g TurnGround, err error) {
+	var b pg.Batch
+	var room Conversation
+	var a Agent
+	var isRoom, isAgent, any bool
+	b.Add(pg.ReadOne(&room.Room, &isRoom), roomSQL, c)
+	b.Add(pg.ReadAll(&room.Members), roomMembersSQL, c)
+	b.Add(pg.ReadOne(&a, &isAgent), oneAgentSQL, agent)
+	b.Add(pg.ReadOne(&g.Owner, &any), agentOwnerSQL, agent)
+	addMessages(&b, asked, &g.Messages)
+	b.Add(pg.ReadAll(&g.Recent), turnHistoryDefaultSQL, c, agent)
+	b.Add(pg.ReadValues(&any, &g.Newest), newestSQL, c)
+	if err := pg.Run(ctx, q, &b); err != nil {
+		return TurnGround{}, fmt.Errorf("read turn: %w", err)
+	}
+	if isRoom {
+		g.Room = &room
+	}
+	if isAgent {
+		g.Agent = &a
+	}
+	return g, nil
+}
+
+// TurnHistory is TurnGround.Recent with another limit.
 func TurnHistory(ctx context.Context, q pg.Querier, c id.Conversation, agent id.Participant, limit int) ([]Message, error) {
-	return messages(ctx, q, turnHistorySQL, c, agent, limit)
+	return messages(ctx, q, turnHistoryAnySQL, c, agent, limit)
+}
+
+// answerSQL finds what the claim $1 was answered with: the message it names, else
+// one that latestBySQL finds.
+const answerSQL = `SELECT ` + messageColumns + ` FROM queued_messages h
+	JOIN messages m ON m.id = coalesce(h.answer_id, (SELECT x.id FROM messages x WHERE x.conversation_id = h.conversation_id
+		AND x.inserted_at >= h.claimed_at AND x.sender_id = h.agent_id` + spokenBy + `))
+	LEFT JOIN participants p ON p.id = m.sender_id WHERE h.id = $1::uuid AND m.deleted_at IS NULL`
+
+// AddAnswer reads the answer of a claim, if it has one that is not deleted.
+func AddAnswer(b *pg.Batch, item id.QueueItem, into *Message, found *bool) {
+	b.Add(pg.ReadOne(into, found), answerSQL, item)
 }
 
 // LatestBy is the newest message of a participant in a room since a time, in any
@@ -102,11 +146,13 @@ func LatestBy(ctx context.Context, q pg.Querier, c id.Conversation, sender id.Pa
 	return m, nil
 }
 
-const latestBySQL = `SELECT m.id FROM messages m WHERE m.conversation_id = $1::uuid AND m.inserted_at >= $3::timestamptz AND m.sender_id = $2::uuid
-	AND m.deleted_at IS NULL AND (m.message_type IS NULL OR m.message_type NOT IN ('EndTurn', 'ErrorReport', 'CapabilityUpdate', 'LocationRequest'))
-	AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.answer_id = m.id)
-	AND NOT EXISTS (SELECT 1 FROM queued_messages q WHERE q.agent_id = m.sender_id AND q.answer_id = m.id)
-	ORDER BY m.inserted_at DESC LIMIT 1`
+const latestBySQL = `SELECT x.id FROM messages x WHERE x.conversation_id = $1::uuid AND x.inserted_at >= $3::timestamptz AND x.sender_id = $2::uuid` + spokenBy
+
+// spokenBy is the newest of the messages x of a sender that may be an answer.
+const spokenBy = ` AND x.deleted_at IS NULL AND (x.message_type IS NULL OR x.message_type NOT IN ('EndTurn', 'ErrorReport', 'CapabilityUpdate', 'LocationRequest'))
+	AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.answer_id = x.id)
+	AND NOT EXISTS (SELECT 1 FROM queued_messages q WHERE q.agent_id = x.sender_id AND q.answer_id = x.id)
+	ORDER BY x.inserted_at DESC LIMIT 1`
 
 // AgentSeat is a person who may see an agent, and a room in which they meet; the
 // owner also stands there without a room.
