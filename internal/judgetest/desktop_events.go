@@ -12,11 +12,13 @@ var userShapes = map[string]string{
 	"human_status_changed": "HumanStatusChanged", "agent_updated": "AgentUpdated", "conversation_updated": "ConversationUpdated",
 	"new_conversation": "NewConversation", "conversation_deleted": "ConversationEvent", "removed_from_conversation": "ConversationEvent",
 	"conversation_title_changed": "TitleChangedUser", "conversation_read": "ConversationEvent", "typing_indicator": "TypingUser",
+	"task_created": "TaskEvent", "task_updated": "TaskEvent", "task_assigned": "TaskEvent", "task_completed": "TaskEvent", "task_progress": "TaskProgress",
+	"permission_request": "PermissionRequest",
 }
 
 var roomShapes = map[string]string{
 	"recent_messages": "RecentMessages", "new_message": "Message", "message_deleted": "MessageDeleted", "message_metadata_changed": "MetadataChanged",
-	"message_streaming": "Streaming", "typing_indicator": "Typing", "conversation_title_changed": "TitleChanged",
+	"message_streaming": "Streaming", "task_progress": "TaskProgress", "typing_indicator": "Typing", "conversation_title_changed": "TitleChanged",
 }
 
 // event is the socket service: it runs in the reader and only touches the store.

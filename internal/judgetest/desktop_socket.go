@@ -196,13 +196,13 @@ func (d *Desktop) WaitMessage(ctx context.Context, conv, what string, match func
 	return hit, err
 }
 
-// WaitEvent blocks until an event after position from matches; it returns the
-// payload. Mark gives positions.
+// WaitEvent blocks until an event ("a|b": one of them) after position from
+// matches; it returns the payload. Mark gives positions.
 func (d *Desktop) WaitEvent(ctx context.Context, from int, event string, match func(p map[string]any) bool) (map[string]any, error) {
 	var hit map[string]any
 	err := d.until(ctx, "event "+event, func() bool {
 		for _, f := range d.log[min(from, len(d.log)):] {
-			if f.Event == event && (match == nil || match(f.object())) {
+			if among(event, f.Event) && (match == nil || match(f.object())) {
 				hit = f.object()
 				return true
 			}

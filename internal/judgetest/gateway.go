@@ -23,7 +23,7 @@ var suites = []Suite{
 	{"sdk_events", nil}, {"mcp", nil}, {"permissions", nil}, {"decisions", nil}, {"credentials", nil},
 	{"files", nil}, {"soul", nil}, {"profile", nil}, {"context", nil}, {"memory", nil}, {"telemetry", nil},
 	{"external", nil}, {"dm", nil}, {"huddles", nil}, {"health", nil}, {"agent_queries", nil}, {"catalogue", nil},
-	{"owner_accounts", nil},
+	{"owner_accounts", nil}, {"bridge_tasks", bridgeTasks}, {"bridge_asks", bridgeAsks}, {"catalogue_rules", catalogueRules},
 }
 
 // Suites returns every suite of the gateway contract.
