@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -41,6 +42,10 @@ type Config struct {
 
 	PostPerSecond float64 `env:"AGNTCHAT_POST_PER_SECOND" envDefault:"50"`
 	PostBurst     int     `env:"AGNTCHAT_POST_BURST" envDefault:"500"`
+
+	OutboundTrusted []netip.Prefix `env:"AGNTCHAT_OUTBOUND_TRUSTED"` // private networks that agents' tools may reach, for example 10.1.0.0/16
+	BraveAPIKey     string         `env:"AGNTCHAT_BRAVE_API_KEY"`    // web search for agents; without it there is none
+	BraveURL        string         `env:"AGNTCHAT_BRAVE_URL"`        // another address of the same interface
 
 	LogLevel  slog.Level `env:"AGNTCHAT_LOG_LEVEL" envDefault:"INFO"`
 	LogFormat string     `env:"AGNTCHAT_LOG_FORMAT" envDefault:"text"` // text | json

@@ -7,7 +7,9 @@ import (
 	"github.com/agntchat/agntchat/internal/chat"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/outbound"
 	"github.com/agntchat/agntchat/internal/pg"
+	"github.com/agntchat/agntchat/internal/websearch"
 )
 
 // PlatformTools are the tools that every server has. Each method that gives a Tool
@@ -16,11 +18,18 @@ type PlatformTools struct {
 	DB      *pg.DB
 	Chat    *Chat
 	Gateway *Gateway
+	Fetch   *outbound.Client   // for what agents name
+	Robots  *outbound.Robots   // over Fetch
+	Search  websearch.Provider // nil: no search is offered
 }
 
 // List is all of them, in the order of the catalogue.
 func (p *PlatformTools) List() []Tool {
-	return []Tool{p.sendMessage(), p.getMessages(), p.getProfile(), p.endTurn()}
+	list := []Tool{p.sendMessage(), p.getMessages(), p.getProfile(), p.endTurn(), p.webFetch()}
+	if p.Search != nil {
+		list = append(list, p.webSearch())
+	}
+	return list
 }
 
 // MayRead is the rule for what a tool may read of a room: the agent must be a

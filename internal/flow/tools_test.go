@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -12,13 +13,22 @@ import (
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/outbound"
 	"github.com/agntchat/agntchat/internal/turn"
 )
+
+// platform is what the tools of the bench's server work with. Programs of this
+// machine stand for the web.
+func (b *bench) platform() *flow.PlatformTools {
+	fetch := outbound.New(outbound.Config{Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	b.t.Cleanup(fetch.Close)
+	return &flow.PlatformTools{DB: b.DB, Chat: b.Chat, Gateway: b.g, Fetch: fetch, Robots: outbound.NewRobots(fetch)}
+}
 
 // toolbox is the tools of the bench's server.
 func (b *bench) toolbox(more ...flow.Tool) *flow.Tools {
 	b.t.Helper()
-	p := &flow.PlatformTools{DB: b.DB, Chat: b.Chat, Gateway: b.g}
+	p := b.platform()
 	t, err := flow.NewTools(b.DB, slog.New(slog.DiscardHandler), append(p.List(), more...)...)
 	if err != nil {
 		b.t.Fatal(err)
