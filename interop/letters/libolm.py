@@ -1,6 +1,6 @@
 """libolm as a child process: one JSON request a line on standard input, one JSON answer a line on standard output.
 
-Driven by internal/letterbox/olm/interop_test.go. Needs Debian's python3-olm. Accounts and sessions are kept here under
+Driven by internal/letterbox/olmtest. Needs Debian's python3-olm. Accounts and sessions are kept here under
 numbers that the answers name.
 """
 import json

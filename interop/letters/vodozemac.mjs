@@ -1,5 +1,5 @@
 // vodozemac as a child process: one JSON request a line on standard input, one JSON answer a line on standard output.
-// Driven by internal/letterbox/olm/interop_test.go. vodozemac comes inside the Matrix crypto machine, so each letter travels
+// Driven by internal/letterbox/olmtest. vodozemac comes inside the Matrix crypto machine, so each letter travels
 // as an event of a to-device message, and each of our accounts is introduced as a device. Machines are kept here under numbers.
 import 'fake-indexeddb/auto';
 import {createInterface} from 'node:readline';

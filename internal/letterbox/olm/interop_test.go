@@ -1,13 +1,8 @@
 package olm_test
 
 import (
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/hkdf"
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	mrand "math/rand/v2"
@@ -17,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/agntchat/agntchat/internal/letterbox/olm"
+	"github.com/agntchat/agntchat/internal/letterbox/olmtest"
 	wire "github.com/agntchat/agntchat/internal/wire/letter"
 )
 
@@ -232,14 +228,14 @@ func seedOf(t testing.TB) uint64 {
 
 func TestL2_InteropSignatures(t *testing.T) {
 	t.Parallel()
-	c, ours := libolm(t), account(t)
+	c, ours := olmtest.Libolm(t), account(t)
 	const text = "nack|id|hash"
-	c.ask(t, request{"op": "verify", "ed": ours.Ed(), "text": text, "signature": ours.Sign([]byte(text))})
-	if _, err := c.try(t, request{"op": "verify", "ed": ours.Ed(), "text": text + "x", "signature": ours.Sign([]byte(text))}); err == nil {
+	c.Ask(t, olmtest.Request{"op": "verify", "ed": ours.Ed(), "text": text, "signature": ours.Sign([]byte(text))})
+	if _, err := c.Try(t, olmtest.Request{"op": "verify", "ed": ours.Ed(), "text": text + "x", "signature": ours.Sign([]byte(text))}); err == nil {
 		t.Fatal("libolm checks nothing")
 	}
-	theirs := c.ask(t, request{"op": "account"})
-	signature := c.ask(t, request{"op": "sign", "n": theirs.N, "text": text}).Signature
+	theirs := c.Ask(t, olmtest.Request{"op": "account"})
+	signature := c.Ask(t, olmtest.Request{"op": "sign", "n": theirs.N, "text": text}).Signature
 	if ok, err := wire.Verify(theirs.Ed, []byte(text), signature); !ok || err != nil {
 		t.Fatalf("a signature of libolm: %v, %v", ok, err)
 	}
@@ -248,7 +244,7 @@ func TestL2_InteropSignatures(t *testing.T) {
 // TestL2_ImportFromLibolm: an account and its sessions move from libolm to us in the middle of a conversation.
 func TestL2_ImportFromLibolm(t *testing.T) {
 	t.Parallel()
-	c, ours := libolm(t), account(t)
+	c, ours := olmtest.Libolm(t), account(t)
 	p := &pair{ours: ours, foreign: newLibolmPeer(t, c, ours)}
 	theirs := p.foreign.(*libolmPeer)
 	oneTime := theirs.claim(t)
@@ -261,9 +257,9 @@ func TestL2_ImportFromLibolm(t *testing.T) {
 	late := []letter{p.sealOurs(t, "late 0"), p.sealOurs(t, "late 1")}
 	p.send(t, "in time", olm.TypeNormal)
 
-	unpublished := c.ask(t, request{"op": "one_time", "n": theirs.account.N, "count": 1, "publish": false}).Keys[0]
+	unpublished := c.Ask(t, olmtest.Request{"op": "one_time", "n": theirs.account.N, "count": 1, "publish": false}).Keys[0]
 	const key = "pickle key"
-	move := func(op string, n int) string { return c.ask(t, request{"op": op, "n": n, "key": key}).Pickle }
+	move := func(op string, n int) string { return c.Ask(t, olmtest.Request{"op": op, "n": n, "key": key}).Pickle }
 	moved, err := olm.UnpickleLibolm(move("pickle", theirs.account.N), []byte(key))
 	if err != nil {
 		t.Fatal(err)
@@ -271,7 +267,7 @@ func TestL2_ImportFromLibolm(t *testing.T) {
 	if moved.Curve() != theirs.account.Curve || moved.Ed() != theirs.account.Ed || moved.StoredOneTimeKeys() != 2 {
 		t.Fatalf("moved to %s, %s with %d keys", moved.Curve(), moved.Ed(), moved.StoredOneTimeKeys())
 	}
-	c.ask(t, request{"op": "verify", "ed": moved.Ed(), "text": "signed after the move", "signature": moved.Sign([]byte("signed after the move"))})
+	c.Ask(t, olmtest.Request{"op": "verify", "ed": moved.Ed(), "text": "signed after the move", "signature": moved.Sign([]byte("signed after the move"))})
 	movedKeepsPickling(t, moved)
 	if keys := moved.OneTimeKeys(); len(keys) != 1 || !has(keys, unpublished) {
 		t.Fatalf("unpublished: %v", keys)
@@ -312,7 +308,7 @@ func TestL2_ImportFromLibolm(t *testing.T) {
 	if _, err := olm.UnpickleLibolm(move("pickle", theirs.account.N), []byte("another")); !errors.Is(err, olm.ErrForged) {
 		t.Fatalf("a wrong key: %v", err)
 	}
-	began := c.ask(t, request{"op": "outbound", "n": theirs.account.N, "curve": ours.Curve(), "key": claim(t, ours)})
+	began := c.Ask(t, olmtest.Request{"op": "outbound", "n": theirs.account.N, "curve": ours.Curve(), "key": claim(t, ours)})
 	s, err := moved.UnpickleLibolmSession(move("pickle", began.N), []byte(key))
 	if err != nil {
 		t.Fatal(err)
@@ -350,7 +346,7 @@ func movedKeepsPickling(t testing.TB, a *olm.Account) {
 // TestL2_ImportFromVodozemac: the same with vodozemac's own serialisation, in the envelope that TestL2_ImportFromLibolm opens.
 func TestL2_ImportFromVodozemac(t *testing.T) {
 	t.Parallel()
-	c, ours := vodozemac(t), account(t)
+	c, ours := olmtest.Vodozemac(t), account(t)
 	theirs := newVodozemacPeer(t, c, ours, true)
 	p := &pair{ours: ours, foreign: theirs}
 	fallback := theirs.fallback(t)
@@ -366,8 +362,8 @@ func TestL2_ImportFromVodozemac(t *testing.T) {
 		if sending {
 			p.receive(t, "their turn", olm.TypeNormal)
 		}
-		pickles := c.ask(t, request{"op": "pickles", "n": theirs.account.N})
-		moved, err := olm.UnpickleLibolm(envelope(t, pickles.Account, key[:]), key[:])
+		pickles := c.Ask(t, olmtest.Request{"op": "pickles", "n": theirs.account.N})
+		moved, err := olm.UnpickleLibolm(olmtest.Envelope(t, pickles.Account, key[:]), key[:])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -379,7 +375,7 @@ func TestL2_ImportFromVodozemac(t *testing.T) {
 			t.Fatalf("%d sessions", len(pickles.Sessions))
 		}
 		mine := copied(t, p.session) // the conversation goes on twice
-		s, err := moved.UnpickleLibolmSession(envelope(t, pickles.Sessions[0], key[:]), key[:])
+		s, err := moved.UnpickleLibolmSession(olmtest.Envelope(t, pickles.Sessions[0], key[:]), key[:])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -411,23 +407,4 @@ func copied(t testing.TB, s *olm.Session) *olm.Session {
 		t.Fatal(err)
 	}
 	return again
-}
-
-// envelope seals a pickle as vodozemac does (contract letters 2.3).
-func envelope(t testing.TB, plain string, pickleKey []byte) string {
-	t.Helper()
-	b, err := hkdf.Key(sha256.New, pickleKey, []byte{0}, "Pickle", 80)
-	if err != nil {
-		t.Fatal(err)
-	}
-	block, err := aes.NewCipher(b[:32])
-	if err != nil {
-		t.Fatal(err)
-	}
-	pad := aes.BlockSize - len(plain)%aes.BlockSize
-	sealed := []byte(plain + strings.Repeat(string(rune(pad)), pad))
-	cipher.NewCBCEncrypter(block, b[64:]).CryptBlocks(sealed, sealed)
-	mac := hmac.New(sha256.New, b[32:64])
-	mac.Write(sealed)
-	return base64.RawStdEncoding.EncodeToString(mac.Sum(sealed)[:len(sealed)+8])
 }
