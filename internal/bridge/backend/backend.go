@@ -97,6 +97,7 @@ type Turn struct {
 	MaxTokens      int64     // 0 means the backend's default
 	SkipPerms      bool      // the CLI may use every tool without asking
 	Toolbox        Toolbox   // nil means no platform tools
+	Gate           Gate      // asked about the CLI's own tools; nil means that those which ask are refused
 }
 
 // Kind is what an Event reports.
@@ -140,4 +141,5 @@ type Result struct {
 	Usage      Usage
 	ToolUses   []string // names in call order, at most 200
 	Iterations int
+	Waiting    bool // the run ended at a call that people must decide about; there is no answer yet
 }

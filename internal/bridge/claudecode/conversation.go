@@ -124,7 +124,7 @@ func (b *Backend) trim() {
 // ensure has a process running that fits the turn, resuming the session if
 // there is one. fresh says that the session has seen nothing yet.
 func (c *conversation) ensure(ctx context.Context, t backend.Turn) (fresh bool, err error) {
-	print := strings.Join([]string{t.System, t.Model, t.Effort, fmt.Sprint(t.SkipPerms, t.Toolbox != nil)}, "\x00")
+	print := strings.Join([]string{t.System, t.Model, t.Effort, fmt.Sprint(t.SkipPerms, t.Toolbox != nil, gated(t))}, "\x00")
 	if c.p != nil && c.print == print {
 		return !c.session.Started, nil
 	}
@@ -193,11 +193,25 @@ func (c *conversation) args(t backend.Turn) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	settings := `{"workflowKeywordTriggerEnabled":false}`
+	if gated(t) {
+		hooks, err := c.b.hookServer()
+		if err != nil {
+			return nil, err
+		}
+		raw, err := hooks.settings(c.key)
+		if err != nil {
+			return nil, fmt.Errorf("write hook configuration: %w", err)
+		}
+		if settings, err = opt.Dir.Private("claude-settings-"+c.id, ".json", raw); err != nil {
+			return nil, err
+		}
+	}
 	args := []string{
 		"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
 		"--replay-user-messages", "--include-partial-messages", "--strict-mcp-config", "--mcp-config", mcp,
 		// The user's own settings may allow tools to everybody; an agent starts from nothing.
-		"--setting-sources", "", "--settings", `{"workflowKeywordTriggerEnabled":false}`,
+		"--setting-sources", "", "--settings", settings,
 		"--tools", "Bash,Read,Edit,Write,Glob,Grep,WebFetch,WebSearch,ToolSearch",
 		"--allowedTools", "mcp__" + mcpserve.Name,
 	}
@@ -222,6 +236,9 @@ func (c *conversation) args(t backend.Turn) ([]string, error) {
 	return append(args, "--session-id", c.session.ID), nil
 }
 
+// gated says that the CLI's own tools are asked about.
+func gated(t backend.Turn) bool { return t.Gate != nil && !t.SkipPerms }
+
 // forget starts the conversation's session anew with the next process.
 func (c *conversation) forget() {
 	c.stop(0)
@@ -234,7 +251,40 @@ func (c *conversation) seen(messageID string) {
 	c.session.Started = true
 	if messageID != "" {
 		c.session.LastMessage = messageID
+		c.session.Behind = false
 	}
+	c.save()
+}
+
+// setAside keeps the session for the approval that it waits for. Turns that come
+// meanwhile have a session of their own.
+func (c *conversation) setAside(several bool) {
+	c.session.Several = several
+	if err := c.b.opt.Dir.SaveSession(waiting(c.session.ID), c.id, c.session); err != nil {
+		c.b.opt.Log.Warn("session not saved", "conversation_id", c.id, "error", err)
+	}
+	c.session = workdir.Session{}
+	c.b.opt.Dir.DropSession(cli, c.id)
+}
+
+// takeUp makes a session that waited the conversation's own again. It has the most
+// of the conversation; what was said since, it reads with its next turn.
+func (c *conversation) takeUp(runID string) {
+	c.stop(2 * time.Second)
+	other := c.session.ID != "" && c.session.ID != runID
+	if s, ok := c.b.opt.Dir.LoadSession(waiting(runID), c.id); ok {
+		c.session = s
+	} else if c.session.ID != runID {
+		c.session = workdir.Session{ID: runID, Started: true}
+	}
+	c.session.Behind = c.session.Behind || other
+	c.save()
+}
+
+// waiting names a session on disk that waits for an approval.
+func waiting(runID string) string { return cli + "-waiting-" + runID }
+
+func (c *conversation) save() {
 	if err := c.b.opt.Dir.SaveSession(cli, c.id, c.session); err != nil {
 		c.b.opt.Log.Warn("session not saved", "conversation_id", c.id, "error", err)
 	}
@@ -248,7 +298,7 @@ func (c *conversation) prompt(t backend.Turn, fresh bool) string {
 		if since, known := t.Since(c.session.LastMessage); known {
 			missed = nil
 			for _, m := range since {
-				if !m.Assistant {
+				if !m.Assistant || c.session.Behind {
 					missed = append(missed, m)
 				}
 			}
@@ -265,6 +315,19 @@ func (c *conversation) prompt(t backend.Turn, fresh bool) string {
 // Run answers one turn. A process that dies under way is started once more and
 // its session resumed.
 func (b *Backend) Run(ctx context.Context, t backend.Turn, emit func(backend.Event)) (backend.Result, error) {
+	return b.locked(t, func(c *conversation) (backend.Result, error) {
+		return c.converse(ctx, t, emit, func(fresh, delivered bool) string {
+			if delivered {
+				// A killed process may not have written the message to its session yet.
+				return "(Your process was interrupted while you were answering the message below. Answer it now, completely.)\n\n" + t.LastInput()
+			}
+			return c.prompt(t, fresh)
+		})
+	})
+}
+
+// locked runs one exchange of a conversation.
+func (b *Backend) locked(t backend.Turn, do func(*conversation) (backend.Result, error)) (backend.Result, error) {
 	c, err := b.conversation(t.ConversationID)
 	if err != nil {
 		return backend.Result{}, err
@@ -283,20 +346,22 @@ func (b *Backend) Run(ctx context.Context, t backend.Turn, emit func(backend.Eve
 		}
 		defer tools.Bind(c.key, t.Toolbox)()
 	}
+	return do(c)
+}
+
+// converse plays a turn, once more when the process died. text is what the process
+// is told; delivered says that an earlier one was told already.
+func (c *conversation) converse(ctx context.Context, t backend.Turn, emit func(backend.Event), text func(fresh, delivered bool) string) (backend.Result, error) {
 	delivered := false
 	for attempt := 0; ; attempt++ {
 		emit(backend.Event{Kind: backend.Thinking})
-		fresh, err := c.ensure(ctx, t)
+		r := &run{c: c, turn: t, emit: emit, model: t.Model}
+		fresh, done, err := r.begin(ctx)
 		if err != nil {
 			return backend.Result{}, err
 		}
-		text := c.prompt(t, fresh)
-		if delivered {
-			// A killed process may not have written the message to its session yet.
-			text = "(Your process was interrupted while you were answering the message below. Answer it now, completely.)\n\n" + t.LastInput()
-		}
-		r := &run{c: c, turn: t, emit: emit, model: t.Model}
-		err = r.play(ctx, text)
+		err = r.play(ctx, text(fresh, delivered))
+		done()
 		delivered = delivered || r.delivered
 		r.res.Model = r.model
 		switch {

@@ -6,6 +6,7 @@ package claudecode
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os/exec"
 	"sync"
@@ -36,6 +37,7 @@ type Backend struct {
 
 	mu     sync.Mutex
 	tools  *mcpserve.Server
+	hooks  *hookServer
 	convs  map[string]*conversation
 	closed bool
 }
@@ -118,7 +120,7 @@ func (b *Backend) Check(ctx context.Context) error {
 func (b *Backend) Close() error {
 	b.mu.Lock()
 	b.closed = true
-	convs, tools := b.convs, b.tools
+	convs, tools, hooks := b.convs, b.tools, b.hooks
 	b.convs = map[string]*conversation{}
 	b.mu.Unlock()
 	var wg sync.WaitGroup
@@ -126,10 +128,28 @@ func (b *Backend) Close() error {
 		wg.Go(c.end)
 	}
 	wg.Wait()
+	var err error
 	if tools != nil {
-		return tools.Close()
+		err = tools.Close()
 	}
-	return nil
+	if hooks != nil {
+		err = errors.Join(err, hooks.close())
+	}
+	return err
+}
+
+// hookServer starts the hook server with the first turn that has a gate.
+func (b *Backend) hookServer() (*hookServer, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.hooks == nil {
+		h, err := startHooks()
+		if err != nil {
+			return nil, err
+		}
+		b.hooks = h
+	}
+	return b.hooks, nil
 }
 
 // toolServer starts the tool server with the first turn that has tools.

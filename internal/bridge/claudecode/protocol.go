@@ -22,6 +22,11 @@ type line struct {
 		Status string `json:"status"`
 	} `json:"mcp_servers"`
 
+	// user: results of tools
+	Message struct {
+		Content json.RawMessage `json:"content"`
+	} `json:"message"`
+
 	// stream_event
 	Event struct {
 		Type         string `json:"type"`
@@ -41,6 +46,9 @@ type line struct {
 	NumTurns   int    `json:"num_turns"`
 	APIStatus  int    `json:"api_error_status"`
 	StopReason string `json:"stop_reason"`
+	Deferred   struct {
+		ID string `json:"id"`
+	} `json:"deferred_tool_use"`
 	// Errors are strings today; anything readable will do.
 	Errors []json.RawMessage `json:"errors"`
 	Usage  struct {
@@ -70,6 +78,28 @@ func (l line) said() string {
 		out = append(out, text)
 	}
 	return strings.Join(out, " ")
+}
+
+// toolResult is what the line says a tool call gave, if it is about this call.
+func (l line) toolResult(callID string) (text string, ok bool) {
+	var blocks []struct {
+		Type      string          `json:"type"`
+		ToolUseID string          `json:"tool_use_id"`
+		Content   json.RawMessage `json:"content"`
+	}
+	if json.Unmarshal(l.Message.Content, &blocks) != nil {
+		return "", false
+	}
+	for _, b := range blocks {
+		if b.Type != "tool_result" || b.ToolUseID != callID {
+			continue
+		}
+		if json.Unmarshal(b.Content, &text) != nil {
+			text = string(b.Content)
+		}
+		return text, true
+	}
+	return "", false
 }
 
 type textBlock struct {

@@ -33,14 +33,44 @@ type run struct {
 	retrying  time.Time
 	lastRetry int
 	died      error // what to report when the process died
+
+	asker   *asker // answers for the CLI's own tools; nil without a gate
+	calls   int    // tool calls in the model's present message
+	resumes string // the approved call that the process is to run; empty otherwise
+	gave    string // what that call gave
+	ran     bool   // that call has a result
+}
+
+// begin has the process running, with somebody to answer its hooks from its first
+// moment until done is called.
+func (r *run) begin(ctx context.Context) (fresh bool, done func(), err error) {
+	done = func() {}
+	if gated(r.turn) {
+		hooks, err := r.c.b.hookServer()
+		if err != nil {
+			return false, nil, err
+		}
+		r.asker = &asker{gate: r.turn.Gate}
+		done = hooks.bind(r.c.key, r.asker)
+	}
+	if fresh, err = r.c.ensure(ctx, r.turn); err != nil {
+		done()
+		return false, nil, err
+	}
+	return fresh, done, nil
 }
 
 // play sends the text and follows the process until its result. After a
-// cancel the process is asked to stop and kept, or killed if it does not.
+// cancel the process is asked to stop and kept, or killed if it does not. A process
+// that is to run an approved call gets no text: it finds the call in its session.
 func (r *run) play(ctx context.Context, text string) error {
 	p := r.c.p
 	sent := make(chan error, 1)
-	go func() { sent <- p.Send(newUserLine(text)) }()
+	if r.resumes == "" {
+		go func() { sent <- p.Send(newUserLine(text)) }()
+	} else {
+		p.CloseInput()
+	}
 	quiet := time.NewTimer(r.c.b.opt.Silence)
 	defer quiet.Stop()
 	cancelled := ctx.Done()
@@ -63,6 +93,7 @@ func (r *run) play(ctx context.Context, text string) error {
 				return err
 			}
 			if done {
+				r.wait()
 				return r.finish(ctx)
 			}
 		case <-cancelled:
@@ -101,6 +132,16 @@ func (r *run) gone(ctx context.Context) error {
 	return errDied
 }
 
+// wait notes that the session stopped for an approval, and ends its process.
+func (r *run) wait() {
+	if !r.res.Waiting {
+		return
+	}
+	several := r.asker.refused() || r.calls > 1
+	r.c.stop(5 * time.Second)
+	r.c.setAside(several)
+}
+
 func (r *run) finish(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -122,6 +163,9 @@ func (r *run) line(raw []byte) (done bool, err error) {
 		if l.IsReplay {
 			r.heard()
 		}
+		if text, ok := l.toolResult(r.resumes); ok && r.resumes != "" {
+			r.gave, r.ran = text, true
+		}
 	case "stream_event":
 		r.stream(l)
 	case "control_request":
@@ -142,10 +186,15 @@ func (r *run) line(raw []byte) (done bool, err error) {
 // heard notes that the session contains our line: the CLI has echoed it, or
 // the model is answering it already.
 func (r *run) heard() {
-	if !r.delivered {
-		r.delivered = true
-		r.c.seen(r.turn.Input[len(r.turn.Input)-1].ID)
+	if r.delivered {
+		return
 	}
+	r.delivered = true
+	last := ""
+	if n := len(r.turn.Input); n > 0 {
+		last = r.turn.Input[n-1].ID
+	}
+	r.c.seen(last)
 }
 
 func (r *run) system(l line) error {
@@ -189,6 +238,7 @@ func (r *run) stream(l line) {
 	switch l.Event.Type {
 	case "message_start":
 		r.res.Iterations++
+		r.calls = 0
 		r.heard()
 		r.retrying = time.Time{}
 		if r.shown {
@@ -200,6 +250,7 @@ func (r *run) stream(l line) {
 		case "thinking":
 			r.emit(backend.Event{Kind: backend.Thinking})
 		case "tool_use":
+			r.calls++
 			name := l.Event.ContentBlock.Name
 			if len(r.res.ToolUses) < 200 {
 				r.res.ToolUses = append(r.res.ToolUses, name)
@@ -218,6 +269,10 @@ func (r *run) result(l line) error {
 	r.res.Usage = backend.Usage{
 		Input: l.Usage.InputTokens, Output: l.Usage.OutputTokens,
 		CacheWrite: l.Usage.CacheCreationTokens, CacheRead: l.Usage.CacheReadTokens,
+	}
+	if l.StopReason == "tool_deferred" && r.asker != nil {
+		r.res.Waiting = true
+		return nil
 	}
 	if !l.IsError {
 		r.res.Text = strings.TrimSpace(l.Result)

@@ -52,10 +52,15 @@ func (d *Dir) Private(key, suffix string, content []byte) (string, error) {
 
 // Session remembers a CLI's session of one conversation.
 type Session struct {
-	ID          string    `json:"id"`
-	LastMessage string    `json:"last_message_id"` // newest message the session has seen
-	Started     bool      `json:"started"`         // the CLI has confirmed it
-	UpdatedAt   time.Time `json:"updated_at"`
+	ID          string `json:"id"`
+	LastMessage string `json:"last_message_id"` // newest message the session has seen
+	Started     bool   `json:"started"`         // the CLI has confirmed it
+	// Several says that the call at which the session waits for an approval was not
+	// alone in the model's message.
+	Several bool `json:"several,omitempty"`
+	// Behind says that another session of the conversation has spoken since.
+	Behind    bool      `json:"behind,omitempty"`
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 func (d *Dir) sessionFile(cli, conversation string) string {

@@ -1,9 +1,6 @@
 package fakemodel
 
-import (
-	"fmt"
-	"net/http"
-)
+import "net/http"
 
 type anthropic struct{}
 
@@ -12,7 +9,7 @@ func (anthropic) status(w http.ResponseWriter, status int) { writeError(w, statu
 func (anthropic) stream(e *emitter, model string, st Step) {
 	usage := m{"input_tokens": 11, "output_tokens": 1, "cache_creation_input_tokens": 3, "cache_read_input_tokens": 5}
 	e.send("message_start", m{"type": "message_start", "message": m{
-		"id": "msg_fake", "type": "message", "role": "assistant", "model": model, "content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": usage,
+		"id": e.id("msg"), "type": "message", "role": "assistant", "model": model, "content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": usage,
 	}})
 	index := 0
 	if !st.Empty && st.Text != "" {
@@ -28,7 +25,7 @@ func (anthropic) stream(e *emitter, model string, st Step) {
 	stop := "end_turn"
 	for i, t := range st.Tools {
 		stop = "tool_use"
-		id := fmt.Sprintf("toolu_fake_%d_%s", i, t.Name)
+		id := e.id("toolu", i)
 		e.send("content_block_start", m{"type": "content_block_start", "index": index, "content_block": m{"type": "tool_use", "id": id, "name": t.Name, "input": m{}}})
 		e.send("content_block_delta", m{"type": "content_block_delta", "index": index, "delta": m{"type": "input_json_delta", "partial_json": t.Args}})
 		e.send("content_block_stop", m{"type": "content_block_stop", "index": index})
@@ -44,7 +41,7 @@ func (chat) status(w http.ResponseWriter, status int) { writeError(w, status, fa
 
 func (chat) stream(e *emitter, model string, st Step) {
 	chunk := func(delta m, finish any) {
-		e.send("", m{"id": "chatcmpl-fake", "object": "chat.completion.chunk", "created": 1, "model": model,
+		e.send("", m{"id": e.id("chatcmpl"), "object": "chat.completion.chunk", "created": 1, "model": model,
 			"choices": []any{m{"index": 0, "delta": delta, "finish_reason": finish}}})
 	}
 	chunk(m{"role": "assistant", "content": ""}, nil)
@@ -54,11 +51,11 @@ func (chat) stream(e *emitter, model string, st Step) {
 	finish := "stop"
 	for i, t := range st.Tools {
 		finish = "tool_calls"
-		chunk(m{"tool_calls": []any{m{"index": i, "id": fmt.Sprintf("call_%d", i), "type": "function", "function": m{"name": t.Name, "arguments": ""}}}}, nil)
+		chunk(m{"tool_calls": []any{m{"index": i, "id": e.id("call", i), "type": "function", "function": m{"name": t.Name, "arguments": ""}}}}, nil)
 		chunk(m{"tool_calls": []any{m{"index": i, "function": m{"arguments": t.Args}}}}, nil)
 	}
 	chunk(m{}, finish)
-	e.send("", m{"id": "chatcmpl-fake", "object": "chat.completion.chunk", "created": 1, "model": model, "choices": []any{},
+	e.send("", m{"id": e.id("chatcmpl"), "object": "chat.completion.chunk", "created": 1, "model": model, "choices": []any{},
 		"usage": m{"prompt_tokens": 11, "completion_tokens": 9, "total_tokens": 20, "prompt_tokens_details": m{"cached_tokens": 5}}})
 	_, _ = e.w.Write([]byte("data: [DONE]\n\n"))
 }
@@ -75,7 +72,7 @@ func (responses) stream(e *emitter, model string, st Step) {
 		e.send(kind, v)
 	}
 	base := func(status string, output []any) m {
-		r := m{"id": "resp_fake", "object": "response", "created_at": 1, "status": status, "model": model, "output": output,
+		r := m{"id": e.id("resp"), "object": "response", "created_at": 1, "status": status, "model": model, "output": output,
 			"parallel_tool_calls": true, "tool_choice": "auto", "tools": []any{}}
 		if status == "completed" {
 			r["usage"] = m{"input_tokens": 11, "input_tokens_details": m{"cached_tokens": 5}, "output_tokens": 9,
@@ -86,20 +83,20 @@ func (responses) stream(e *emitter, model string, st Step) {
 	send("response.created", m{"response": base("in_progress", []any{})})
 	var output []any
 	if !st.Empty && st.Text != "" {
-		item := m{"id": "msg_1", "type": "message", "role": "assistant", "status": "in_progress", "content": []any{}}
+		item := m{"id": e.id("msg"), "type": "message", "role": "assistant", "status": "in_progress", "content": []any{}}
 		send("response.output_item.added", m{"output_index": 0, "item": item})
 		if !e.words(st, func(word string) {
-			send("response.output_text.delta", m{"item_id": "msg_1", "output_index": 0, "content_index": 0, "delta": word})
+			send("response.output_text.delta", m{"item_id": e.id("msg"), "output_index": 0, "content_index": 0, "delta": word})
 		}) {
 			return
 		}
-		done := m{"id": "msg_1", "type": "message", "role": "assistant", "status": "completed",
+		done := m{"id": e.id("msg"), "type": "message", "role": "assistant", "status": "completed",
 			"content": []any{m{"type": "output_text", "text": st.Text, "annotations": []any{}}}}
 		send("response.output_item.done", m{"output_index": 0, "item": done})
 		output = append(output, done)
 	}
 	for i, t := range st.Tools {
-		call := m{"id": fmt.Sprintf("fc_%d", i), "type": "function_call", "status": "completed", "call_id": fmt.Sprintf("call_%d_%s", i, t.Name), "name": t.Name, "arguments": t.Args}
+		call := m{"id": e.id("fc", i), "type": "function_call", "status": "completed", "call_id": e.id("call", i), "name": t.Name, "arguments": t.Args}
 		if t.Namespace != "" {
 			call["namespace"] = t.Namespace
 		}

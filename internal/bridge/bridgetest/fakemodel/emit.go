@@ -16,6 +16,16 @@ type emitter struct {
 	w      http.ResponseWriter
 	ctx    context.Context
 	server *Server
+	answer int // the number of this answer: ids of two answers differ, as with every provider
+}
+
+// id names a part of this answer.
+func (e *emitter) id(kind string, part ...int) string {
+	out := fmt.Sprintf("%s_fake%d", kind, e.answer)
+	for _, n := range part {
+		out += fmt.Sprintf("_%d", n)
+	}
+	return out
 }
 
 func (e *emitter) send(event string, v any) {

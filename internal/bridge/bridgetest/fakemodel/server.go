@@ -177,6 +177,7 @@ func (s *Server) serve(lastText func(map[string]any) string, d dialect) http.Han
 		s.requests = append(s.requests, Request{r.URL.Path, r.Header.Clone(), body, string(raw)})
 		close(s.changed)
 		s.changed = make(chan struct{})
+		answer := len(s.requests)
 		s.mu.Unlock()
 		if step.Status != 0 {
 			if step.After > 0 {
@@ -189,7 +190,7 @@ func (s *Server) serve(lastText func(map[string]any) string, d dialect) http.Han
 		model, _ := body["model"].(string)
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.Header().Set("Cache-Control", "no-cache")
-		d.stream(&emitter{w: w, ctx: r.Context(), server: s}, model, step)
+		d.stream(&emitter{w: w, ctx: r.Context(), server: s, answer: answer}, model, step)
 	}
 }
 
