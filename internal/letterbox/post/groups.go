@@ -69,19 +69,26 @@ func (b *Box) LeaveGroup(ctx context.Context, name string) (told, members int, e
 	return told, len(g.Members), b.store.Tx(ctx, func(tx *store.Tx) error { return tx.Leave(g) })
 }
 
-// GroupCap is the most members a group may have at this relay, oneself included.
-func (b *Box) GroupCap(ctx context.Context) (limit int, err error) {
-	info := b.relay.about(ctx)
-	err = b.store.Tx(ctx, func(tx *store.Tx) error {
+// AskGroupCap asks a relay how many members a group may have, oneself included, and keeps the answer. The store may be locked.
+func AskGroupCap(ctx context.Context, c Config) (limit int, err error) {
+	r, err := newRelay(c, store.Identity{}, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer r.http.CloseIdleConnections()
+	info, err := r.ask(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return limit, c.Store.Tx(ctx, func(tx *store.Tx) (err error) {
 		if info.MaxGroupSize > 0 {
-			if err := tx.SetGroupCap(info.MaxGroupSize); err != nil {
-				return err
-			}
+			err = tx.SetGroupCap(info.MaxGroupSize)
 		}
-		limit, err = tx.GroupCap()
+		if err == nil {
+			limit, err = tx.GroupCap()
+		}
 		return err
 	})
-	return limit, err
 }
 
 func (b *Box) group(ctx context.Context, name string) (g store.Group, err error) {

@@ -40,11 +40,11 @@ func (b *Box) Receive(ctx context.Context, o ReceiveOptions, deliver func(Letter
 	if _, err := b.upkeep(ctx); err != nil {
 		return Received{}, err
 	}
-	return b.receive(ctx, o, deliver)
+	return b.Poll(ctx, o, deliver)
 }
 
-// receive is Receive without the upkeep of keys.
-func (b *Box) receive(ctx context.Context, o ReceiveOptions, deliver func(Letter) error) (Received, error) {
+// Poll is [Box.Receive] without looking after the keys, for those who look often. Keys want looking after once a minute or so.
+func (b *Box) Poll(ctx context.Context, o ReceiveOptions, deliver func(Letter) error) (Received, error) {
 	targets := o.targets()
 	if len(targets) == 0 {
 		return Received{}, errors.New("no sender was chosen")

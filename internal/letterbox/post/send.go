@@ -3,6 +3,7 @@ package post
 import (
 	"context"
 	"crypto/rand"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -30,6 +31,17 @@ func NewID() string {
 	b := make([]byte, 16)
 	_, _ = rand.Read(b) // never fails
 	return hex.EncodeToString(b)
+}
+
+// NewCode is a fresh invite code: 22 characters that no command line takes for a flag.
+func NewCode() string {
+	for {
+		b := make([]byte, 16)
+		_, _ = rand.Read(b) // never fails
+		if code := base64.RawURLEncoding.EncodeToString(b); code[0] != '-' {
+			return code
+		}
+	}
 }
 
 // Send sends text to an address. save keeps it in the history. Errors: [ErrTooLong], [ErrPinMismatch], those of a call; with
@@ -283,7 +295,8 @@ func (b *Box) refused(ctx context.Context, o store.Outgoing, sig string) (Proble
 			return err
 		}
 		// A refused request is one whose code was not good: asking again would not make it better.
-		if again = !o.Again && o.Kind != kindRequest; again {
+		// One of retalk's outbox has no text to encrypt.
+		if again = !o.Again && o.Kind != kindRequest && len(o.Plain) > 0; again {
 			o.Again, o.Body, o.Session, o.Problem = true, "", "", "refused once; encrypted again"
 			return tx.Reseal(o)
 		}

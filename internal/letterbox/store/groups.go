@@ -154,6 +154,21 @@ func (t *Tx) AddInvite(i Invite) error {
 	return t.exec(sqlAddInvite, i.Code, i.Kind, i.Peer, i.Created, expires)
 }
 
+// RestoreInvite keeps a code that was used elsewhere before.
+func (t *Tx) RestoreInvite(i Invite) error {
+	if i.UsedBy == nil {
+		i.UsedBy = []string{}
+	}
+	used, err := json.Marshal(i.UsedBy)
+	if err != nil {
+		return err
+	}
+	if err := t.AddInvite(i); err != nil {
+		return err
+	}
+	return t.exec(sqlRestoreUse, i.Uses, string(used), i.Revoked, i.Code)
+}
+
 // RevokeInvite says whether there is such a code.
 func (t *Tx) RevokeInvite(code string) (bool, error) { return t.changed(sqlRevokeInvite, code) }
 

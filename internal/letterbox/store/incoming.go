@@ -32,7 +32,7 @@ func (t *Tx) IncomingFrom() ([]string, error) {
 // DropIncoming forgets a ciphertext that was dealt with.
 func (t *Tx) DropIncoming(n int64) error { return t.exec(sqlDropWaiting, n) }
 
-// Processed is the envelope id of a ciphertext that was accepted before.
+// Processed is the envelope id of a ciphertext that was accepted before. One that was remembered without a peer counts for all.
 func (t *Tx) Processed(hash, peer string) (id string, ok bool, err error) {
 	ok, err = t.one(sqlProcessed, []any{hash, peer}, []any{&id})
 	return id, ok, err

@@ -100,6 +100,9 @@ func (t *Tx) Revive(id string) (bool, error) {
 	if err != nil || !ok || o.State == Queued || o.State == AtRelay {
 		return false, err
 	}
+	if len(o.Plain) == 0 { // of retalk: there is only the ciphertext
+		return true, t.exec(sqlUpdateOutbox, o.MType, o.Body, o.Session, o.Made, t.now, string(Queued), false, "", o.ID)
+	}
 	return true, t.exec(sqlUpdateOutbox, 0, "", "", t.now, t.now, string(Queued), false, "", o.ID)
 }
 

@@ -88,7 +88,7 @@ const (
 	sqlWaitingFrom = `SELECT DISTINCT peer FROM waiting ORDER BY peer`
 	sqlDropWaiting = `DELETE FROM waiting WHERE n = ?`
 
-	sqlProcessed    = `SELECT id FROM processed WHERE hash = ? AND peer = ?`
+	sqlProcessed    = `SELECT id FROM processed WHERE hash = ? AND peer IN (?, '') LIMIT 1`
 	sqlProcessedID  = `SELECT 1 FROM processed WHERE peer = ? AND id = ?`
 	sqlAddProcessed = `INSERT INTO processed(hash, peer, id, at) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
@@ -124,6 +124,7 @@ const (
 
 	sqlInvites      = `SELECT code, kind, peer, created, expires, uses, used_by, revoked FROM invites ORDER BY created, code`
 	sqlAddInvite    = `INSERT INTO invites(code, kind, peer, created, expires) VALUES(?, ?, ?, ?, ?)`
+	sqlRestoreUse   = `UPDATE invites SET uses = ?, used_by = ?, revoked = ? WHERE code = ?`
 	sqlUseInvite    = `UPDATE invites SET uses = uses + 1, used_by = ? WHERE code = ?`
 	sqlRevokeInvite = `UPDATE invites SET revoked = 1 WHERE code = ?`
 )

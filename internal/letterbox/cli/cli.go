@@ -1,0 +1,165 @@
+// Package cli is `agnt letter …`: the commands, flags, output and exit codes of contract letters section 3, so that what was
+// written for retalk runs with it. Data goes to stdout, one JSON object or bare id a line; everything for people goes to
+// stderr. It decides nothing about letters: that is package post.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/agntchat/agntchat/internal/letterbox/post"
+	"github.com/agntchat/agntchat/internal/letterbox/store"
+)
+
+// Exit codes (contract letters section 3).
+const (
+	exitOK      = 0
+	exitSerious = 1 // a false key while letters go or come, a damaged store
+	exitFailed  = 2 // wrong usage, a refusal, a relay that fails or cannot be reached
+)
+
+// Env is what the commands take from the environment. Fields are named for their variables, RETALK_HOME and so on.
+type Env struct {
+	Home           string // RETALK_HOME; empty for UserHome/.retalk
+	User           string
+	Relay          string
+	APIKey         string
+	Passphrase     string
+	PassphraseFile string
+	SaveMessage    string
+	UserAgent      string
+	UserHome       string // home folder of the person
+	Login          string // the person's login name
+}
+
+// Streams are the three of a process.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Terminal bool // Out is one
+}
+
+// Command is one word after `agnt letter`.
+type Command struct {
+	Name    string
+	Summary string // for the list of commands
+	Usage   string // what follows the name, for example "TEXT --peer PEER"
+	Help    string // sentences below the usage
+	Flags   []Flag // beside the common ones
+	Bare    bool   // takes no common flags
+	Max     int    // how many positionals it takes
+	Words   []string
+	Run     func(*Call, context.Context) error
+}
+
+// Call is one run of a command.
+type Call struct {
+	Streams
+	Args
+	Env  Env
+	Cost store.Cost // of the keys of new stores
+
+	commands []Command
+	command  Command
+}
+
+// usageError is wrong usage: exit code 2, with a hint to the help.
+type usageError struct{ text string }
+
+func (e usageError) Error() string { return e.text }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Sprintf(format, args...)} }
+
+// errQuiet is an exit code 2 whose reason was printed already.
+var errQuiet = errors.New("already said")
+
+// Run runs one command and gives its exit code. more are commands of other packages. cost is what guessing the passphrase of a
+// new store costs, store.DefaultCost outside tests.
+func Run(ctx context.Context, args []string, env Env, s Streams, cost store.Cost, more ...Command) int {
+	commands := append(table(), more...)
+	if len(args) == 0 {
+		_, _ = fmt.Fprint(s.Err, overview(commands))
+		return exitFailed
+	}
+	if args[0] == "--help" || args[0] == "-h" || args[0] == "help" {
+		_, _ = fmt.Fprint(s.Out, overview(commands))
+		return exitOK
+	}
+	cmd, ok := find(commands, args[0])
+	if !ok {
+		return report(s.Err, usagef("unknown command '%s'; `agnt letter --help` lists them", post.Printable(args[0], 40)))
+	}
+	flags := cmd.Flags
+	if !cmd.Bare {
+		flags = append(flags[:len(flags):len(flags)], common...)
+	}
+	parsed, err := parse(append(flags[:len(flags):len(flags)], everywhere...), cmd.Max, args[1:])
+	if err != nil {
+		return report(s.Err, fmt.Errorf("%w; see `agnt letter %s --help`", err, cmd.Name))
+	}
+	if parsed.Has("--help") {
+		_, _ = fmt.Fprint(s.Out, help(cmd))
+		return exitOK
+	}
+	return report(s.Err, cmd.Run(&Call{Streams: s, Args: parsed, Env: env, Cost: cost, commands: commands, command: cmd}, ctx))
+}
+
+func find(commands []Command, name string) (Command, bool) {
+	for _, c := range commands {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Command{}, false
+}
+
+// report prints an error and gives its exit code.
+func report(w io.Writer, err error) int {
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errQuiet):
+		return exitFailed
+	}
+	text := err.Error()
+	_, _ = fmt.Fprintf(w, "[retalk] %s\n", strings.TrimSpace(text))
+	if s, ok := errors.AsType[seriousError](err); ok || errors.Is(err, store.ErrDamaged) {
+		_ = s
+		return exitSerious
+	}
+	return exitFailed
+}
+
+// seriousError is one that ends with exit code 1.
+type seriousError struct{ error }
+
+func (e seriousError) Unwrap() error { return e.error }
+
+// serious marks a false key as what stops letters (contract letters 2.8): exit code 1 instead of 2.
+func serious(err error) error {
+	if errors.Is(err, post.ErrPinMismatch) {
+		return seriousError{err}
+	}
+	return err
+}
+
+// say prints a line for people.
+func (c *Call) say(format string, args ...any) { _, _ = fmt.Fprintf(c.Err, format+"\n", args...) }
+
+// line prints a line of data. It is written at once and whole.
+func (c *Call) line(b []byte) error {
+	_, err := c.Out.Write(append(b, '\n'))
+	return err
+}
+
+func (c *Call) printf(format string, args ...any) error {
+	return c.line(fmt.Appendf(nil, format, args...))
+}
+
+func (c *Call) log() *slog.Logger {
+	return slog.New(slog.NewTextHandler(c.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}

@@ -1,0 +1,440 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/agntchat/agntchat/internal/letterbox/post"
+	"github.com/agntchat/agntchat/internal/letterbox/store"
+)
+
+// upkeepEvery is how often a following receive looks after the keys (contract letters section 3).
+const upkeepEvery = time.Minute
+
+// historyPage is how many kept letters are read at a time.
+const historyPage = 500
+
+func (c *Call) send(ctx context.Context) error {
+	switch {
+	case c.Count() != 1:
+		return usagef("send needs a text, in quotes")
+	case c.Has("--peer") && c.Has("--group"):
+		return usagef("give --peer or --group, not both")
+	case !c.Has("--peer") && !c.Has("--group"):
+		return usagef("send needs --peer PEER or --group GROUP")
+	}
+	text := c.Pos(0)
+	if text == "-" {
+		var err error
+		if text, err = c.input(); err != nil {
+			return err
+		}
+	}
+	b, _, done, err := c.Box(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if c.Has("--group") {
+		return c.sendGroup(ctx, b, text)
+	}
+	to, err := c.resolve(ctx, b, c.Get("--peer"))
+	if err != nil {
+		return err
+	}
+	if err := c.before(ctx, b); err != nil {
+		return err
+	}
+	r, err := b.Send(ctx, to, text, c.saves())
+	if err != nil {
+		return serious(err)
+	}
+	return c.line(post.Object{}.Add("id", r.ID).Add("to", r.To).Bytes())
+}
+
+// before looks after the keys and sends again what is due. What fails of that is told and stops nothing.
+func (c *Call) before(ctx context.Context, b *post.Box) error {
+	s, err := b.Sync(ctx, post.ResendDue)
+	c.tell(s)
+	return serious(err)
+}
+
+// tell prints the letters that did not go out.
+func (c *Call) tell(s post.Summary) {
+	for _, p := range s.Problems {
+		c.say("[retalk] letter %s to %s: %s: %s", p.ID, p.Peer, p.State, p.Text)
+	}
+}
+
+func (c *Call) resolve(ctx context.Context, b *post.Box, peer string) (string, error) {
+	contacts, err := b.Contacts(ctx)
+	if err != nil {
+		return "", err
+	}
+	return contacts.Resolve(peer)
+}
+
+func (c *Call) sendGroup(ctx context.Context, b *post.Box, text string) error {
+	if err := c.before(ctx, b); err != nil {
+		return err
+	}
+	r, err := b.SendGroup(ctx, c.Get("--group"), text, c.saves())
+	if err != nil {
+		return serious(err)
+	}
+	for _, f := range r.Failed {
+		c.say("  ✗ %s: %s", f.Peer, f.Text)
+	}
+	if err := c.line(post.Object{}.Add("id", r.ID).Add("group", r.Group).Add("group_id", r.GroupID).Add("sent", r.Sent).Add("failed", len(r.Failed)).Bytes()); err != nil {
+		return err
+	}
+	if len(r.Failed) > 0 {
+		return errQuiet
+	}
+	return nil
+}
+
+// every is the pause of --follow.
+func (c *Call) every() (time.Duration, error) {
+	if !c.Has("--interval") {
+		return 2 * time.Second, nil
+	}
+	if !c.Has("--follow") {
+		return 0, usagef("--interval goes with --follow")
+	}
+	s, err := strconv.ParseFloat(c.Get("--interval"), 64)
+	if err != nil || !(s > 0) || s > 86400 {
+		return 0, usagef("--interval must be more than 0 seconds")
+	}
+	return time.Duration(s * float64(time.Second)), nil
+}
+
+// receiveOptions reads whose letters are wanted.
+func (c *Call) receiveOptions(ctx context.Context, b *post.Box) (post.ReceiveOptions, error) {
+	o := post.ReceiveOptions{All: c.Has("--all"), PeersOnly: c.Has("--peers-only"), DropContacts: c.Has("--no-save-contacts"), Save: c.saves()}
+	for _, peer := range c.All("--peer") {
+		address, err := c.resolve(ctx, b, peer)
+		if err != nil {
+			return o, err
+		}
+		o.Peers = append(o.Peers, address)
+	}
+	return o, nil
+}
+
+func (c *Call) receive(ctx context.Context) error {
+	switch {
+	case c.Has("--peer") && c.Has("--all"):
+		return usagef("give --peer or --all, not both")
+	case !c.Has("--peer") && !c.Has("--all"):
+		return usagef("receive needs --peer PEER (as often as you like) or --all")
+	}
+	pause, err := c.every()
+	if err != nil {
+		return err
+	}
+	b, _, done, err := c.Box(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	o, err := c.receiveOptions(ctx, b)
+	if err != nil {
+		return err
+	}
+	return c.watch(ctx, pause, b, func(ctx context.Context, upkeep bool) error {
+		look := b.Poll
+		if upkeep {
+			look = b.Receive
+		}
+		got, err := look(ctx, o, func(l post.Letter) error { return c.line(l.Line()) })
+		c.tellReceived(got)
+		return serious(err)
+	})
+}
+
+func (c *Call) tellReceived(got post.Received) {
+	for _, f := range got.Unreadable {
+		c.say("[retalk] a letter from %s could not be opened (%s); it was asked for again", f.Peer, f.Text)
+	}
+	for _, f := range got.Skipped {
+		c.say("[retalk] %s: %s", f.Peer, f.Text)
+	}
+}
+
+// watch looks once, or with --follow until ctx ends: every pause, and at once when the relay gives a hint.
+func (c *Call) watch(ctx context.Context, pause time.Duration, b *post.Box, look func(ctx context.Context, upkeep bool) error) error {
+	if !c.Has("--follow") {
+		return look(ctx, true)
+	}
+	hints, err := b.Hints(ctx)
+	if err != nil {
+		hints = nil // polling it is
+	}
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	var kept time.Time
+	for {
+		upkeep := time.Since(kept) >= upkeepEvery
+		err := look(ctx, upkeep)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // the user ended it
+		}
+		if err != nil {
+			return err
+		}
+		if upkeep {
+			kept = time.Now()
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		case _, open := <-hints:
+			if !open {
+				hints = nil
+			}
+		}
+	}
+}
+
+func (c *Call) history(ctx context.Context) error {
+	if c.Has("--peer") && c.Has("--group") {
+		return usagef("give --peer or --group, not both")
+	}
+	p, done, err := c.kept(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	with, err := c.conversation(ctx, p, c.Get("--peer"))
+	if err != nil {
+		return err
+	}
+	return p.each(ctx, 0, with, func(s store.Saved) error {
+		o := post.Object{}.Add("id", s.ID).Add("from", s.From).Add("name", p.name(s)).Add("direction", direction(s)).Add("text", s.Text)
+		if s.GroupID != "" {
+			o = o.Add("group", s.GroupName).Add("group_id", s.GroupID)
+		}
+		return c.line(o.Bytes())
+	})
+}
+
+func direction(s store.Saved) string {
+	if s.Outgoing {
+		return "out"
+	}
+	return "in"
+}
+
+// kept is an unlocked store with its address book, for what needs no relay.
+type kept struct {
+	*people
+	me store.Identity
+}
+
+func (c *Call) kept(ctx context.Context) (*kept, func(), error) {
+	if _, err := c.Dir(); err != nil {
+		return nil, nil, err
+	}
+	p, done, err := c.people(ctx, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	k := &kept{people: p}
+	err = c.unlock(ctx, p.store)
+	if err == nil {
+		err = p.store.Tx(ctx, func(tx *store.Tx) (err error) {
+			k.me, err = tx.Identity()
+			return err
+		})
+	}
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	return k, done, nil
+}
+
+// name is how the writer of a kept letter is called today.
+func (k *kept) name(s store.Saved) string {
+	if s.Outgoing {
+		return k.me.Name
+	}
+	if c, ok := k.all.ByAddress(s.From); ok && c.Name != "" {
+		return c.Name
+	}
+	return s.FromName
+}
+
+// each visits kept letters after number n.
+func (k *kept) each(ctx context.Context, n int64, with string, visit func(store.Saved) error) error {
+	for {
+		var page []store.Saved
+		err := k.store.Tx(ctx, func(tx *store.Tx) (err error) {
+			page, err = tx.History(n, with, historyPage)
+			return err
+		})
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, s := range page {
+			if err := visit(s); err != nil {
+				return err
+			}
+			n = s.N
+		}
+	}
+}
+
+// conversation is the address of a peer or the id of the group that --group names; empty for neither.
+func (c *Call) conversation(ctx context.Context, k *kept, peer string) (string, error) {
+	if !c.Has("--group") {
+		if peer == "" {
+			return "", nil
+		}
+		return k.all.Resolve(peer)
+	}
+	var g store.Group
+	return g.ID, k.store.Tx(ctx, func(tx *store.Tx) error {
+		found, ok, err := tx.Group(c.Get("--group"))
+		if err == nil && !ok {
+			err = fmt.Errorf("%w '%s'", post.ErrNoGroup, post.Printable(c.Get("--group"), 80))
+		}
+		g = found
+		return err
+	})
+}
+
+func (c *Call) sync(ctx context.Context) error {
+	b, _, done, err := c.Box(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	resend := post.ResendAll
+	if c.command.Name == "register" {
+		resend = post.ResendNone
+	}
+	s, err := b.Sync(ctx, resend)
+	c.tell(s)
+	if err != nil {
+		return serious(err)
+	}
+	return c.line(post.Object{}.Add("unclaimed", s.Unclaimed).Add("republished", s.Republished).Add("replenished", s.Replenished).
+		Add("fallback_rotated", s.FallbackRotated).Add("resent", s.Resent).Bytes())
+}
+
+func (c *Call) share(ctx context.Context) error {
+	if c.Count() != 1 || !c.Has("--peer") {
+		return usagef("share needs a contact and --peer PEER")
+	}
+	b, _, done, err := c.Box(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	contacts, err := b.Contacts(ctx)
+	if err != nil {
+		return err
+	}
+	address, err := contacts.Resolve(c.Pos(0))
+	if err != nil {
+		return err
+	}
+	to, err := contacts.Resolve(c.Get("--peer"))
+	if err != nil {
+		return err
+	}
+	contact, ok := contacts.ByAddress(address)
+	if !ok {
+		contact = store.Contact{Address: address}
+	}
+	contact.Name = firstOf(c.Get("--as"), contact.Name)
+	if err := c.before(ctx, b); err != nil {
+		return err
+	}
+	r, err := b.Share(ctx, to, contact)
+	if err != nil {
+		return serious(err)
+	}
+	c.say("shared contact '%s' (%s) with %s", orUnnamed(contact.Name), address, post.Printable(c.Get("--peer"), 80))
+	return c.line(post.Object{}.Add("id", r.ID).Add("to", r.To).Add("shared", address).Bytes())
+}
+
+func (c *Call) outbox(ctx context.Context) error {
+	if c.Count() > 0 {
+		return c.changeOutbox(ctx)
+	}
+	s, err := c.Store(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	var rows []store.Outgoing
+	var unreadable []store.Unreadable
+	now := 0.0
+	err = s.Tx(ctx, func(tx *store.Tx) error {
+		var e1, e2 error
+		rows, e1 = tx.Outbox()
+		unreadable, e2 = tx.Unreadable()
+		now = tx.Now()
+		return errors.Join(e1, e2)
+	})
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if c.Has("--json") {
+			err = c.line(post.Object{}.Add("id", r.ID).Add("to", r.Peer).Add("kind", r.Kind).Add("state", string(r.State)).Add("created", r.Created).Add("tries", r.Tries).Add("problem", r.Problem).Bytes())
+		} else {
+			err = c.printf("%s\t%s\t%s\t%s\t%s", r.ID, r.Peer, r.State, age(now-r.Created), r.Problem)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, u := range unreadable {
+		if c.Has("--json") {
+			err = c.line(post.Object{}.Add("hash", u.Hash).Add("from", u.Peer).Add("state", "unreadable").Add("ts", u.At).Add("problem", u.Problem).Bytes())
+		} else {
+			err = c.printf("%.32s\t%s\tunreadable\t%s\t%s", u.Hash, u.Peer, age(now-u.At), u.Problem)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func age(seconds float64) string {
+	return time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
+}
+
+func (c *Call) changeOutbox(ctx context.Context) error {
+	verb, id := c.Pos(0), c.Pos(1)
+	if verb != "retry" && verb != "drop" || id == "" {
+		return usagef("outbox takes nothing, `retry ID` or `drop ID`")
+	}
+	s, err := c.Unlocked(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	found := false
+	err = s.Tx(ctx, func(tx *store.Tx) (err error) {
+		if verb == "drop" {
+			found, err = tx.DropOutgoing(id)
+		} else {
+			found, err = tx.Revive(id)
+		}
+		return err
+	})
+	if err == nil && !found {
+		err = fmt.Errorf("there is no such letter to %s: %s", verb, post.Printable(id, 80))
+	}
+	return err
+}
