@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agntchat/agntchat/internal/bridge"
+	"github.com/agntchat/agntchat/internal/letterbox/cli"
 )
 
 // environment is everything agnt takes from its environment; only this file
@@ -16,6 +17,7 @@ type environment struct {
 	backend, device, home                       string
 	maxConcurrent                               int
 	machine                                     bridge.Machine
+	letter                                      cli.Env
 }
 
 func readEnv() environment {
@@ -38,6 +40,13 @@ func readEnv() environment {
 			OpenAIKey: first("OPENAI_API_KEY"), OpenAIURL: first("OPENAI_BASE_URL"), OpenAIModel: first("OPENAI_MODEL"),
 		},
 	}
+	// Kept as they are: a passphrase may begin or end with a space.
+	e.letter = cli.Env{
+		Home: os.Getenv("RETALK_HOME"), User: os.Getenv("RETALK_USER"), Relay: os.Getenv("RETALK_RELAY"), APIKey: os.Getenv("RETALK_API_KEY"),
+		Passphrase: os.Getenv("RETALK_PASSPHRASE"), PassphraseFile: os.Getenv("RETALK_PASSPHRASE_FILE"),
+		SaveMessage: os.Getenv("RETALK_SAVE_MESSAGE"), UserAgent: os.Getenv("RETALK_USER_AGENT"), Login: first("LOGNAME", "USER", "USERNAME"),
+	}
+	e.letter.UserHome, _ = os.UserHomeDir()
 	e.maxConcurrent, _ = strconv.Atoi(first("MAX_CONCURRENT_TASKS"))
 	if e.device == "" {
 		if host, err := os.Hostname(); err == nil {

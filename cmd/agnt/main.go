@@ -32,12 +32,13 @@ const help = `agnt connects agents to an agntchat server.
 
   agnt connect   set up an agent on this machine from its key or an invite
   agnt bridge    bring the agents of this machine online
+  agnt letter    exchange end-to-end encrypted letters
   agnt version   print the version
 
 Each command explains its flags with --help.
 
 Exit codes: 0 success, 1 the agent id or key was refused, 2 wrong usage, 3 failure,
-4 no usable model on this machine, 5 the server cannot be reached.
+4 no usable model on this machine, 5 the server cannot be reached. agnt letter has its own, see its help.
 `
 
 func main() {
@@ -60,6 +61,8 @@ func run(ctx context.Context, args []string, env environment, in io.Reader, out,
 		err = runBridge(ctx, args[1:], env, in, out, errOut)
 	case "connect":
 		err = runConnect(ctx, args[1:], env, in, out, errOut)
+	case "letter":
+		return runLetter(ctx, args[1:], env, in, out, errOut)
 	case "version", "--version":
 		_, _ = fmt.Fprintln(out, "agnt", version)
 	case "help", "--help", "-h":
