@@ -11,6 +11,12 @@ FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS i (agent_id, conversation_id,
 WHERE (SELECT t.id FROM turns t WHERE t.agent_id = i.agent_id AND t.message_id = i.message_id) IS NULL
 ON CONFLICT (agent_id, message_id) DO NOTHING`
 
+// queryEnqueueOne is for the usual single item: Postgres keeps its plan, and plans
+// the one over lists each time.
+const queryEnqueueOne = `INSERT INTO queued_messages (agent_id, conversation_id, message_id) SELECT $1::uuid, $2::uuid, $3::uuid
+WHERE (SELECT t.id FROM turns t WHERE t.agent_id = $1::uuid AND t.message_id = $3::uuid) IS NULL
+ON CONFLICT (agent_id, message_id) DO NOTHING`
+
 const queryOpenClaim = `SELECT ` + queryClaimColumns + ` FROM queued_messages
 WHERE conversation_id = $2 AND agent_id = $1 AND lease_until IS NOT NULL
 ORDER BY seq DESC LIMIT 1 FOR UPDATE`

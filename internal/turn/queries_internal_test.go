@@ -26,7 +26,7 @@ func TestM2_StatementsPlan(t *testing.T) {
 	}
 	atStart := map[string]bool{queryUnseen: true, queryHolders: true}
 	for _, sql := range []string{
-		queryEnqueue, queryOpenClaim, queryRow, queryLockRow, queryLockGroup, queryMarkAnswered, queryMarkPassed, queryMarkStale, queryHeldBy, queryHeldInRoom,
+		queryEnqueue, queryEnqueueOne, queryOpenClaim, queryRow, queryLockRow, queryLockGroup, queryMarkAnswered, queryMarkPassed, queryMarkStale, queryHeldBy, queryHeldInRoom,
 		queryWaitingRows, queryOfAgent, queryUnseen, queryHolders, queryInFlight, queryWaitingCount, queryWaitingInRoom, queryWaiting, queryLapsed, queryLease,
 		queryRelease, queryFinish, queryFinished, queryReturned, querySettle, queryFinishReturned, queryUsage, queryFault, queryToolUses, queryDirective,
 		queryWaitingFor, queryRoomsInWork, queryHeads, queryBehind, queryUsageOf, queryLockOpenGroup, querySettleStale,

@@ -14,7 +14,11 @@ import (
 // AddEnqueue puts the items into the queue. A pair of agent and message that is
 // there already, or whose turn is over, is left alone.
 func AddEnqueue(b *pg.Batch, items []NewItem) {
-	if len(items) == 0 {
+	switch len(items) {
+	case 0:
+		return
+	case 1:
+		b.Add(nil, queryEnqueueOne, items[0].AgentID, items[0].ConversationID, items[0].MessageID)
 		return
 	}
 	agents, rooms, messages := make([]string, len(items)), make([]string, len(items)), make([]string, len(items))

@@ -61,7 +61,9 @@ func (s *shop) enqueue(m id.Message) int {
 	}
 	count(&before)
 	var b pg.Batch
-	turn.AddEnqueue(&b, []turn.NewItem{{AgentID: s.agent, ConversationID: s.room, MessageID: m}})
+	item := turn.NewItem{AgentID: s.agent, ConversationID: s.room, MessageID: m}
+	turn.AddEnqueue(&b, []turn.NewItem{item})
+	turn.AddEnqueue(&b, []turn.NewItem{item, item}) // a list is as idempotent
 	if err := pg.Run(s.t.Context(), s.tx, &b); err != nil {
 		s.t.Fatal(err)
 	}
