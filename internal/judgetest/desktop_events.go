@@ -71,7 +71,7 @@ func (d *Desktop) userEvent(event string, p map[string]any) {
 		d.online[str(p, "participantId")] = p["online"] == true
 	case "conversation_updated":
 		last, _ := p["lastMessage"].(map[string]any)
-		if d.rooms[conv] == nil && d.listed && !d.gone[conv] {
+		if d.rooms[conv] == nil && d.listed && !d.gone[conv] && !d.hidden[conv] {
 			d.led.Break(d.opt.Name, "desktop 9.4", "conversation_updated for a conversation never announced by new_conversation: it is ignored")
 		}
 		if last["threadOnly"] != true && d.rooms[conv] != nil {
@@ -86,7 +86,9 @@ func (d *Desktop) userEvent(event string, p map[string]any) {
 		if org != "" && org != str(d.me, "activeOrganizationId") {
 			return
 		}
-		if str(row, "type") != "task" {
+		if str(row, "type") == "task" {
+			d.hidden[str(row, "id")] = true // announced, but ignored
+		} else {
 			d.rooms[str(row, "id")] = row
 			d.announced[str(row, "id")] = row
 			delete(d.gone, str(row, "id"))

@@ -13,6 +13,7 @@ type store struct {
 	announced map[string]map[string]any // new_conversation since the last load began
 	listed    bool                      // the list was loaded once
 	gone      map[string]bool           // deleted or left rooms
+	hidden    map[string]bool           // announced work rooms, which are never listed
 	agents    map[string]map[string]any
 	open      string
 	timeline  map[string][]map[string]any // oldest first
@@ -37,7 +38,7 @@ type store struct {
 
 func newStore() store {
 	return store{
-		rooms: map[string]map[string]any{}, announced: map[string]map[string]any{}, gone: map[string]bool{}, agents: map[string]map[string]any{},
+		rooms: map[string]map[string]any{}, announced: map[string]map[string]any{}, gone: map[string]bool{}, hidden: map[string]bool{}, agents: map[string]map[string]any{},
 		timeline: map[string][]map[string]any{}, recents: map[string]int{}, placeholders: map[string]string{},
 		byNonce: map[string]map[string]any{}, marking: map[string]bool{}, unread: map[string]int{}, counted: map[string]map[string]bool{},
 		presence: map[string]string{}, online: map[string]bool{}, activity: map[string]string{},

@@ -308,8 +308,10 @@ func (f *fake) register(_ *http.Request, who string, in obj) (int, any) {
 			}
 		}
 		f.giveBack(id)
+		f.giveBackTasks(id, stringsOf(in["resumable_task_ids"]))
 	}
-	f.exec[id] = obj{"agent": who, "key": in["executor_key"], "instance": in["instance_id"], "max": int(n)}
+	meta, _ := in["metadata"].(obj)
+	f.exec[id] = obj{"agent": who, "key": in["executor_key"], "instance": in["instance_id"], "max": int(n), "version": meta["bridge_version"]}
 	return 201, obj{"id": id}
 }
 
@@ -330,6 +332,7 @@ func (f *fake) deregister(r *http.Request, who string, _ obj) (int, any) {
 		return 200, obj{"superseded": true}
 	}
 	f.giveBack(r.PathValue("id"))
+	e["gone"] = true
 	f.toUser(str(f.agents[who], "ownerId"), "agent_status_changed", obj{"agentId": who, "presence": "offline"})
 	return 200, obj{}
 }

@@ -106,6 +106,7 @@ func (f *fake) socket(w http.ResponseWriter, r *http.Request) {
 	if f.conns[c] {
 		delete(f.conns, c)
 		close(c.out)
+		f.unseen(c.executor)
 	}
 }
 
@@ -127,6 +128,7 @@ func (f *fake) incoming(c *fakeConn, p [5]any) {
 		if c.executor != "" {
 			f.toUser(str(f.agents[id], "ownerId"), "agent_status_changed", obj{"agentId": id, "presence": "online_local"})
 			f.dispatch()
+			f.dispatchTasks()
 			return
 		}
 		c.send(topic, "presence_snapshot", obj{"onlineParticipantIds": []string{}, "agentPresences": obj{}, "agentActivities": obj{}, "agentDevices": obj{}})
@@ -147,6 +149,7 @@ func (f *fake) incoming(c *fakeConn, p [5]any) {
 		reply("error", obj{"reason": "unmatched topic"})
 	case event == "catchup":
 		f.dispatch()
+		f.dispatchTasks()
 		reply("ok", obj{"messages": 0, "tasks": 0, "scope_requests": 0, "agent_queries": 0})
 	case event == "new_message":
 		f.store(id, c.who, str(in, "content"), in["metadata"], nil)

@@ -34,6 +34,10 @@ type fake struct {
 	last     time.Time
 	streams  map[string]map[string]obj // room → stream → last frame
 	refusals map[string]bool
+	tasks    []*fakeTask
+	asks     []obj
+	grants   map[string]bool
+	queries  map[string]*fakeQuery
 }
 
 type fakeRoom struct {
@@ -54,9 +58,10 @@ func newFake(t *testing.T, fault string) Target {
 		fault: fault, tokens: map[string]string{}, people: map[string]obj{}, passwd: map[string]string{}, agents: map[string]obj{},
 		keys: map[string]string{}, rooms: map[string]*fakeRoom{}, exec: map[string]obj{}, conns: map[*fakeConn]bool{},
 		streams: map[string]map[string]obj{}, refusals: map[string]bool{},
+		grants: map[string]bool{}, queries: map[string]*fakeQuery{},
 	}
 	mux := http.NewServeMux()
-	for pattern, h := range map[string]func(r *http.Request, who string, in obj) (int, any){
+	routes := map[string]func(r *http.Request, who string, in obj) (int, any){
 		"GET /api/auth/signup-policy":              func(*http.Request, string, obj) (int, any) { return 200, obj{"inviteRequired": false} },
 		"GET /api/auth/invite-code/{code}":         func(*http.Request, string, obj) (int, any) { return 200, obj{"valid": false, "reason": "invalid"} },
 		"POST /api/auth/signup":                    f.signup,
@@ -96,16 +101,17 @@ func newFake(t *testing.T, fault string) Target {
 		"DELETE /api/gateway/executors/{id}":   f.deregister,
 		"POST /api/gateway/messages/{id}/ack":  f.ack,
 		"POST /api/mcp/call":                   f.mcp,
-		"GET /api/permission-requests":         func(*http.Request, string, obj) (int, any) { return 200, obj{"requests": []any{}} },
-		"GET /api/credential-requests":         func(*http.Request, string, obj) (int, any) { return 200, obj{"requests": []any{}} },
 		"GET /api/agents/me/trust":             func(*http.Request, string, obj) (int, any) { return 404, fail("not_found") },
 		"GET /api/integrations/{name}/resolve": func(*http.Request, string, obj) (int, any) { return 404, fail("not_found") },
 		"GET /api/owner/location":              func(*http.Request, string, obj) (int, any) { return 404, fail("not_found") },
 		"POST /api/gateway/warmup":             func(*http.Request, string, obj) (int, any) { return 404, fail("not_found") },
 		"/api/":                                func(*http.Request, string, obj) (int, any) { return 404, fail("not_found") },
-	} {
+	}
+	maps.Copy(routes, f.taskRoutes())
+	for pattern, h := range routes {
 		mux.HandleFunc(pattern, f.handler(h))
 	}
+	mux.HandleFunc("POST /api/agents/{id}/soul/revise", f.revise)
 	mux.HandleFunc("GET /socket/websocket", f.socket)
 	srv := httptest.NewServer(mux)
 	t.Cleanup(func() { f.dropAll(); srv.Close() })
@@ -171,7 +177,7 @@ func (f *fake) signup(_ *http.Request, _ string, in obj) (int, any) {
 	f.people[id] = obj{
 		"id": id, "type": "human", "displayName": strings.TrimSpace(str(in, "firstName") + " " + str(in, "lastName")), "firstName": in["firstName"], "lastName": in["lastName"],
 		"email": in["email"], "metadata": obj{}, "locale": nil, "insertedAt": f.stamp(), "activeOrganizationId": org,
-		"organizations": []obj{{"id": org, "name": "Personal", "isPersonal": true, "role": "owner"}}, "platformAdmin": false, "features": obj{"stream_text": true},
+		"organizations": []obj{{"id": org, "name": "Personal", "isPersonal": true, "role": "owner"}}, "platformAdmin": false, "features": obj{"stream_text": true, "work_surfaces": true},
 		"marketingOptIn": false, "analyticsOptIn": in["analyticsOptIn"], "acceptedPolicyVersion": "1", "policyReacceptRequired": false,
 	}
 	if name := str(in, "displayName"); name != "" {
@@ -322,7 +328,7 @@ func (f *fake) listRooms(r *http.Request, who string, _ obj) (int, any) {
 	out := []obj{}
 	if r.URL.Query().Get("scope") != "agents" {
 		for id := range f.rooms {
-			if f.member(id, who) != nil {
+			if f.member(id, who) != nil && f.rooms[id].row["type"] != "task" {
 				out = append(out, f.roomRow(id))
 			}
 		}

@@ -91,6 +91,18 @@ func exercises(e golden, what string) bool {
 	return e.Method == kind && pathFits(arg, e.Path)
 }
 
+// The suites pass against a server that keeps the rules.
+func TestB1_GatewaySuitesAgainstTheFake(t *testing.T) {
+	t.Parallel()
+	RunSuites(t, newFake(t, ""), fakeSuites)
+}
+
+// fakeSuites are those whose part of a server the fake has.
+var fakeSuites = []string{
+	"task_life", "task_fail", "task_stop", "task_park", "task_subtasks", "task_plan", "task_reattach", "sdk_events",
+	"permissions", "decisions", "credentials", "agent_queries", "bridge_tasks", "bridge_asks",
+}
+
 // Every gateway file decodes, names known shapes only, and refers to variables
 // that the scene or an earlier exchange captures.
 func TestB1_GatewayFilesAreSound(t *testing.T) {

@@ -57,6 +57,17 @@ func TestSuitesFailOnFaults(t *testing.T) {
 		{"claims_lost", "Live/Killed_when_started", "answer with"},
 		{"endless_loop", "Wake/Agent_loop_is_cut", "the agents were cut"},
 		{"no_read_event", "Day/Echo_and_unread", "badge of the other device"},
+		{"accept_twice", "Gateway/task_life", "second_delivery_is_refused"},
+		{"ends_twice", "Gateway/task_life", "second_complete_already_ended"},
+		{"rpc_error_member", "Gateway/bridge_tasks/Subtasks", "JSON-RPC error member"},
+		{"no_task_directives", "Gateway/bridge_tasks/Completed", "promptDirectives"},
+		{"no_stop_task", "Gateway/task_stop", "no gateway_command"},
+		{"no_question", "Gateway/task_park", "question_waits_for_the_person"},
+		{"silent_tasks", "Gateway/sdk_events", "no task_created"},
+		{"request_201", "Gateway/permissions", "accepted are [200]"},
+		{"no_grants", "Gateway/permissions", "standing_grant_approves_at_once"},
+		{"long_request", "Gateway/bridge_asks/Life", "at most 300 s"},
+		{"anonymous_query", "Gateway/agent_queries", "accepted are [400]"},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			t.Parallel()
@@ -86,6 +97,7 @@ func TestFaultySuites(t *testing.T) {
 	RunStockBridgeTurn(t, g)
 	RunDesktopDay(t, g)
 	RunWakeRules(t, g)
+	RunSuites(t, g, fakeSuites)
 }
 
 // playFault lets a desktop and a bridge talk and ignores every failure; only
