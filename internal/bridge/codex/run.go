@@ -22,7 +22,7 @@ func (b *Backend) Run(ctx context.Context, t backend.Turn, emit func(backend.Eve
 	defer room.Unlock()
 	for attempt := 0; ; attempt++ {
 		emit(backend.Event{Kind: backend.Thinking})
-		r := &run{b: b, turn: t, emit: emit}
+		r := &run{b: b, turn: t, emit: emit, changes: map[string]json.RawMessage{}}
 		err := r.play(ctx)
 		switch {
 		case err == nil:
@@ -53,6 +53,10 @@ type run struct {
 	item  string // agent message being written
 	shown bool
 	last  *turnError // latest error the CLI reported
+
+	thread, turnID string
+	changes        map[string]json.RawMessage // of file changes that have begun, by item
+	waits          bool                       // the turn was ended for an approval
 }
 
 type turnError struct {
@@ -77,11 +81,11 @@ func (r *run) play(ctx context.Context) error {
 	if r.turn.Toolbox != nil {
 		defer r.b.tools.Bind(toolKey(r.turn.ConversationID), r.turn.Toolbox)()
 	}
-	sess, fresh, err := r.thread(ctx)
+	sess, fresh, err := r.open(ctx)
 	if err != nil {
 		return err
 	}
-	events, leave := s.follow(sess.ID)
+	events, leave := s.follow(sess.ID, r.gated())
 	defer leave()
 	params := map[string]any{"threadId": sess.ID, "input": []any{map[string]any{"type": "text", "text": r.prompt(sess, fresh)}}}
 	if r.turn.Effort != "" {
@@ -99,8 +103,11 @@ func (r *run) play(ctx context.Context) error {
 		return err
 	}
 	sess.Started = true
-	sess.LastMessage = r.turn.Input[len(r.turn.Input)-1].ID
+	if last := r.turn.Input[len(r.turn.Input)-1].ID; last != "" {
+		sess.LastMessage = last
+	}
 	r.save(sess)
+	r.thread, r.turnID = sess.ID, started.Turn.ID
 	return r.follow(ctx, events, sess.ID, started.Turn.ID)
 }
 
@@ -110,16 +117,19 @@ func (r *run) save(sess workdir.Session) {
 	}
 }
 
-// thread resumes the conversation's thread or starts one. fresh says that the
+// open resumes the conversation's thread or starts one. fresh says that the
 // thread has seen nothing yet.
-func (r *run) thread(ctx context.Context) (sess workdir.Session, fresh bool, err error) {
+func (r *run) open(ctx context.Context) (sess workdir.Session, fresh bool, err error) {
 	t := r.turn
 	params := map[string]any{
 		"cwd": r.b.opt.Dir.Work(), "approvalPolicy": "never", "sandbox": "read-only",
 		"baseInstructions": t.System, "config": r.config(),
 	}
-	if t.SkipPerms {
+	switch {
+	case t.SkipPerms:
 		params["sandbox"] = "danger-full-access"
+	case r.gated(): // what is approved may write in the working folder, nothing more
+		params["approvalPolicy"], params["sandbox"] = "untrusted", "workspace-write"
 	}
 	if t.Model != "" {
 		params["model"] = t.Model
@@ -195,6 +205,11 @@ func (r *run) follow(ctx context.Context, events chan message, threadID, turnID 
 	for {
 		select {
 		case m := <-events:
+			if len(m.ID) > 0 {
+				r.approve(ctx, m)
+				quiet.Reset(r.b.opt.Silence)
+				continue
+			}
 			quiet.Reset(r.b.opt.Silence)
 			if done, err := r.event(m); done {
 				if ctx.Err() != nil {
@@ -234,6 +249,8 @@ func (r *run) event(m message) (done bool, err error) {
 			Type string `json:"type"`
 			Text string `json:"text"`
 			Tool string `json:"tool"`
+			// Changes are those of a fileChange.
+			Changes json.RawMessage `json:"changes"`
 		} `json:"item"`
 		Error      *turnError `json:"error"`
 		WillRetry  bool       `json:"willRetry"`
@@ -260,6 +277,9 @@ func (r *run) event(m message) (done bool, err error) {
 		r.item, r.shown = p.ItemID, true
 		r.emit(backend.Event{Kind: backend.Text, Text: p.Delta})
 	case "item/started":
+		if p.Item.Type == "fileChange" {
+			r.changes[p.Item.ID] = p.Item.Changes
+		}
 		r.started(p.Item.Type, p.Item.Tool)
 	case "item/completed":
 		if p.Item.Type == "agentMessage" && strings.TrimSpace(p.Item.Text) != "" {
@@ -277,6 +297,10 @@ func (r *run) event(m message) (done bool, err error) {
 	case "turn/completed":
 		if p.Turn.Error != nil {
 			r.last = p.Turn.Error
+		}
+		if r.waits {
+			r.res.Waiting, r.res.Text = true, ""
+			return true, nil
 		}
 		if p.Turn.Status == "completed" {
 			return true, nil

@@ -43,7 +43,13 @@ type server struct {
 	mu      sync.Mutex
 	next    int
 	waiting map[string]chan message
-	threads map[string]chan message
+	threads map[string]follower
+}
+
+// follower is the turn that runs in a thread.
+type follower struct {
+	events chan message
+	gated  bool // it answers approvals
 }
 
 func startServer(ctx context.Context, spec proc.Spec, log *slog.Logger) (*server, error) {
@@ -51,7 +57,7 @@ func startServer(ctx context.Context, spec proc.Spec, log *slog.Logger) (*server
 	if err != nil {
 		return nil, &backend.Error{Code: backend.CodeMissing, Message: "Codex could not be started.", Cause: err}
 	}
-	s := &server{p: p, log: log, done: make(chan struct{}), waiting: map[string]chan message{}, threads: map[string]chan message{}}
+	s := &server{p: p, log: log, done: make(chan struct{}), waiting: map[string]chan message{}, threads: map[string]follower{}}
 	go s.read()
 	log.Info("codex started", "pid", p.Pid())
 	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
@@ -114,11 +120,29 @@ func (s *server) read() {
 	}
 }
 
-// request answers what the CLI asks: no approval is given from here.
+// request hands an approval that the CLI asks for to the turn of its thread, if
+// that has a gate. Everything else is refused from here.
 func (s *server) request(m message) {
+	if approvals[m.Method] != "" {
+		var p struct {
+			ThreadID string `json:"threadId"`
+		}
+		_ = json.Unmarshal(m.Params, &p)
+		s.mu.Lock()
+		ch := s.threads[p.ThreadID]
+		s.mu.Unlock()
+		if ch.gated {
+			s.notify(m)
+			return
+		}
+	}
+	s.refuse(m)
+}
+
+func (s *server) refuse(m message) {
 	var answer any
 	switch m.Method {
-	case "item/commandExecution/requestApproval", "item/fileChange/requestApproval":
+	case execApproval, fileApproval:
 		answer = map[string]any{"decision": "decline"}
 	case "mcpServer/elicitation/request":
 		answer = map[string]any{"action": "decline"}
@@ -128,6 +152,11 @@ func (s *server) request(m message) {
 	if answer == nil {
 		out = map[string]any{"id": m.ID, "error": rpcError{-32601, "not supported by this bridge"}}
 	}
+	s.answer(out)
+}
+
+// answer sends without waiting for the CLI to read.
+func (s *server) answer(out any) {
 	go func() { _ = s.p.Send(out) }()
 }
 
@@ -138,7 +167,7 @@ func (s *server) notify(m message) {
 	}
 	_ = json.Unmarshal(m.Params, &p)
 	s.mu.Lock()
-	ch := s.threads[p.ThreadID]
+	ch := s.threads[p.ThreadID].events
 	s.mu.Unlock()
 	if ch == nil {
 		return
@@ -150,11 +179,12 @@ func (s *server) notify(m message) {
 	}
 }
 
-// follow receives the notifications of a thread until leave is called.
-func (s *server) follow(threadID string) (ch chan message, leave func()) {
+// follow receives the notifications of a thread, and with gated its requests for
+// approval, until leave is called.
+func (s *server) follow(threadID string, gated bool) (ch chan message, leave func()) {
 	ch = make(chan message, 1024)
 	s.mu.Lock()
-	s.threads[threadID] = ch
+	s.threads[threadID] = follower{ch, gated}
 	s.mu.Unlock()
 	return ch, func() {
 		s.mu.Lock()
