@@ -27,6 +27,7 @@ type BridgeOptions struct {
 	Reconnect   time.Duration // wait after a clean drop and unit of the back-off, 5 s
 	TurnTimeout time.Duration // outer time-out of a turn, 300 s
 
+	Refresh    time.Duration // least time between two toolkit refreshes, 60 s
 	KeepAlive  time.Duration // longest silence of a running task, 5 s
 	Poll       time.Duration // between two polls of a permission request, 2 s
 	AskCeiling time.Duration // how long a permission request is polled, 330 s
@@ -65,6 +66,7 @@ func (o BridgeOptions) filled() BridgeOptions {
 	def(&o.SocketDelay, time.Second)
 	def(&o.Reconnect, 5*time.Second)
 	def(&o.TurnTimeout, 300*time.Second)
+	def(&o.Refresh, 60*time.Second)
 	def(&o.KeepAlive, 5*time.Second)
 	def(&o.Poll, 2*time.Second)
 	def(&o.AskCeiling, 330*time.Second)
@@ -127,6 +129,7 @@ type Bridge struct {
 	cancels   map[string]map[string]context.CancelCauseFunc
 	turns     []TurnRecord
 	tasks     []TaskRecord
+	toolkit   []string
 	taskStops map[string]context.CancelCauseFunc // running tasks by real id
 	commands  []string
 	offline   bool
@@ -220,7 +223,8 @@ func (b *Bridge) Start(ctx context.Context) error {
 	if err := b.register(ctx, slots); err != nil {
 		return err
 	}
-	b.refresh.last = time.Now()
+	b.refresh.last, b.refresh.every = time.Now(), b.opt.Refresh
+	b.learn(listOf(b.me, "resolvedTools"))
 	go b.heartbeats()
 	go b.socketLoop()
 	return nil

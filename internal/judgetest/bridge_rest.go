@@ -164,16 +164,17 @@ func part(list []string, i int) int {
 	return n
 }
 
-// refresher keeps the toolkit refresh to once a minute (bridge 4.4).
+// refresher keeps the toolkit refresh to once in a while (bridge 4.4).
 type refresher struct {
-	mu   sync.Mutex
-	last time.Time
+	mu    sync.Mutex
+	every time.Duration
+	last  time.Time
 }
 
 func (r *refresher) due() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if time.Since(r.last) < time.Minute {
+	if time.Since(r.last) < r.every {
 		return false
 	}
 	r.last = time.Now()

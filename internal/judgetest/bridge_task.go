@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -50,7 +51,15 @@ var terminal = map[string]bool{"complete": true, "cancelled": true, "failed": tr
 func (b *Bridge) receivedTask(p map[string]any) {
 	b.led.check("bridge", "bridge 2.8", "gateway_task", "GatewayTask", p)
 	gone := false
-	b.read(func() { gone = b.offline })
+	b.read(func() {
+		gone = b.offline
+		directives, _ := p["directives"].(map[string]any)
+		for _, name := range stringsOf(directives["toolAllowlist"]) {
+			if !slices.Contains(b.toolkit, name) {
+				b.led.Break("bridge", "bridge 4.6", "toolAllowlist names %s, which the catalogue does not", name)
+			}
+		}
+	})
 	if !gone {
 		go b.taskTurn(p)
 	}

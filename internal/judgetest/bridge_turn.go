@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -132,6 +133,29 @@ func (b *Bridge) refreshToolkit() {
 		return
 	}
 	b.led.check("bridge", "bridge 4.4", "/api/me", "AgentMe", a.JSON)
+	b.learn(listOf(a.Map(), "resolvedTools"))
+}
+
+// learn takes a catalogue over only when its set of names changed; an empty one
+// never replaces a live toolkit (bridge 4.4).
+func (b *Bridge) learn(tools []map[string]any) {
+	names := make([]string, 0, len(tools))
+	for _, tool := range tools {
+		names = append(names, str(tool, "name"))
+	}
+	slices.Sort(names)
+	b.change(func() {
+		if len(names) > 0 && !slices.Equal(names, b.toolkit) {
+			b.toolkit = names
+		}
+	})
+}
+
+// Tools lists the names of the toolkit in force, sorted.
+func (b *Bridge) Tools() []string {
+	var out []string
+	b.read(func() { out = slices.Clone(b.toolkit) })
+	return out
 }
 
 func (b *Bridge) step(at Step, t *Turn) {

@@ -37,7 +37,7 @@ var points = []point{
 
 	// bridge 3.2
 	{"bridge 3.2", "POST /api/gateway/executors", "task_reattach"},
-	{"bridge 3.2", "POST /api/gateway/executors/{}/heartbeat", "task_stop"},
+	{"bridge 3.2", "POST /api/gateway/executors/{}/heartbeat", "health"},
 	{"bridge 3.2", "DELETE /api/gateway/executors/{}", "golden"},
 	{"bridge 3.2", "POST /api/gateway/messages/{}/ack", "golden"},
 	{"bridge 3.2", "POST /api/gateway/messages/batch-ack", "golden"},

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // sdkTool is one SDK method of bridge 5.3 with a harmless call of its endpoint:
@@ -205,6 +207,41 @@ func catalogueRules(t *testing.T, g Target) {
 			}
 		})
 	}
+}
+
+// bridgeToolkit: a tool that the owner takes away or gives back reaches a live
+// bridge at its next refresh, without a restart (bridge 4.4, desktop 4.16).
+func bridgeToolkit(t *testing.T, g Target) {
+	s := newStage(t, g, "Refresher")
+	conv := s.room("direct", "")
+	b := s.bridge(BridgeOptions{Refresh: time.Millisecond, Model: func(_ context.Context, turn *Turn) Reply { return Reply{Text: "seen #" + turn.MessageID} }})
+	s.open(s.d, conv)
+	tool := ""
+	s.step("find the tool", func(ctx context.Context) error {
+		a, err := s.d.must(ctx, "desktop 4.16", "GET", "/api/tools", nil, "ToolSummaries")
+		if tool, _ = dig(a.JSON, "tools.name=read_attachment.id"); err == nil && tool == "" {
+			return errors.New("[issue 3.3] GET /api/tools lacks read_attachment")
+		}
+		return err
+	})
+	turn := func(want bool) {
+		m := s.say(s.d, conv, "look")
+		s.answered(s.d, conv, "seen #"+m)
+		if slices.Contains(b.Tools(), "read_attachment") != want {
+			t.Errorf("[bridge 4.4] after the refresh the toolkit holds read_attachment: %v, want %v", !want, want)
+		}
+	}
+	turn(true)
+	s.step("take it away", func(ctx context.Context) error {
+		_, err := s.d.must(ctx, "desktop 4.16", "DELETE", "/api/tools/"+tool+"/assign/"+s.agentID, nil, "")
+		return err
+	})
+	turn(false)
+	s.step("give it back", func(ctx context.Context) error {
+		_, err := s.d.must(ctx, "desktop 4.16", "POST", "/api/tools/"+tool+"/assign", map[string]any{"agentId": s.agentID}, "")
+		return err
+	})
+	turn(true)
 }
 
 // methodOf is the SDK method that a bridge looks for (bridge 4.5).
