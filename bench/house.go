@@ -114,7 +114,7 @@ type server struct {
 
 // serve starts the shipped binary on a database of its own. Only limits that stand
 // against one client doing everything are raised: the rate of posts, the cost of
-// a password.
+// a password, the quotas of the relay.
 func (h *house) serve(ctx context.Context) (*server, string, error) {
 	address, err := h.database(ctx)
 	if err != nil {
@@ -124,7 +124,8 @@ func (h *house) serve(ctx context.Context) (*server, string, error) {
 	s.cmd = exec.Command(h.binary, "serve")
 	s.cmd.Env = append(os.Environ(), "DATABASE_URL="+address, "DATABASE_DIRECT_URL="+address, "AGNTCHAT_ADDR="+s.addr, "AGNTCHAT_METRICS_ADDR="+s.metrics,
 		"AGNTCHAT_PUBLIC_URL=http://"+s.addr, "AGNTCHAT_SECRET_KEY="+secret.Generate(), "AGNTCHAT_POST_PER_SECOND=1000000", "AGNTCHAT_POST_BURST=1000000",
-		"AGNTCHAT_PASSWORD_MEMORY_KIB=8", "AGNTCHAT_PASSWORD_PASSES=1", "AGNTCHAT_LOG_LEVEL=WARN", "AGNTCHAT_DRAIN_TIMEOUT=3s")
+		"AGNTCHAT_PASSWORD_MEMORY_KIB=8", "AGNTCHAT_PASSWORD_PASSES=1", "AGNTCHAT_LOG_LEVEL=WARN", "AGNTCHAT_DRAIN_TIMEOUT=3s",
+		"AGNTCHAT_RELAY_RATE_LIMIT=0", "AGNTCHAT_RELAY_NEW_MAILBOXES=0", "AGNTCHAT_RELAY_MAX_MAILBOX=0", "AGNTCHAT_RELAY_MAX_MAILBOX_PER_SENDER=0", "AGNTCHAT_RELAY_MAX_MAILBOX_BYTES=0")
 	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	if err := s.cmd.Start(); err != nil {
