@@ -146,6 +146,11 @@ func newAccessWorld(ctx context.Context, s *apptest.Server) (w accessWorld, err 
 	executor := text(do("agent", "POST", "/api/gateway/executors", map[string]any{"executor_key": "k", "max_concurrent": 1}), "id")
 	key := do("owner", "POST", "/api/me/llm-keys", map[string]any{"provider": "anthropic", "token": "sk-ant-" + uuid.NewString(), "label": "mine"})
 	sessions := do("owner", "GET", "/api/me/sessions", nil)
+	file := text(do("owner", "POST", "/api/conversations/"+room+"/upload-url", map[string]any{"filename": "a.txt", "contentType": "text/plain", "sizeBytes": 5}), "uploadUrl")
+	if err == nil {
+		file, err = uploaded(ctx, s, file)
+	}
+	do("owner", "POST", "/api/conversations/"+room+"/files/confirm", map[string]any{"storageKey": file})
 	if err != nil {
 		return w, err
 	}
@@ -165,9 +170,20 @@ func newAccessWorld(ctx context.Context, s *apptest.Server) (w accessWorld, err 
 	if keyID == "" || sessionID == "" || room == "" || executor == "" {
 		return w, fmt.Errorf("incomplete: key %v, sessions %v", key, sessions)
 	}
-	w.ids = strings.NewReplacer("{agent}", ids["agent"], "{conversation}", room, "{message}", message, "{participant}", ids["agent"], "{member}", ids["member"],
+	w.ids = strings.NewReplacer("{file}", file, "{agent}", ids["agent"], "{conversation}", room, "{message}", message, "{participant}", ids["agent"], "{member}", ids["member"],
 		"{stranger}", ids["stranger"], "{executor}", executor, "{item}", item, "{key}", keyID, "{session}", sessionID, "{provider}", "anthropic", "{code}", "x", "{tour}", "profileTour", "{organization}", organization)
 	return w, nil
+}
+
+// uploaded sends five bytes to a signed address and gives the key of the file.
+func uploaded(ctx context.Context, s *apptest.Server, address string) (string, error) {
+	_, path, _ := strings.Cut(address, "/api/")
+	status, answer, err := request(ctx, s.URL, "", "PUT", "/api/"+path, "hello")
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("upload: %d %s", status, answer)
+	}
+	key, _, _ := strings.Cut(strings.TrimPrefix(path, "files/"), "/")
+	return key, err
 }
 
 func request(ctx context.Context, base, token, method, path, body string) (int, string, error) {

@@ -49,6 +49,7 @@ type App struct {
 	Chat     *flow.Chat
 	Gateway  *flow.Gateway
 	Tools    *flow.Tools
+	Files    *flow.Files
 
 	opts     Options
 	log      *slog.Logger
@@ -61,6 +62,7 @@ type App struct {
 	health   *obs.Health
 	registry *prometheus.Registry
 	router   chi.Router
+	fileKeys [][]byte
 	river    *riverUI
 	relay    *relay.Relay // nil: off
 	local    *LocalAgents
@@ -119,7 +121,7 @@ func (a *App) build(ctx context.Context, ring *secret.Ring) error {
 	a.Gateway.Finished = obs.NewTurnMetrics(a.registry, a.Gateway.Reachable).Observe
 	a.Chat.Forget, a.Chat.Withdraw = a.Gateway.ForgetTx, a.Gateway.WithdrawTx
 
-	if err := a.buildTools(); err != nil {
+	if err := a.buildTools(ring); err != nil {
 		return err
 	}
 
@@ -136,13 +138,14 @@ func (a *App) build(ctx context.Context, ring *secret.Ring) error {
 
 	workers := river.NewWorkers()
 	a.jobs, err = jobs.NewClient(ctx, jobs.Config{
-		DB: a.db, Workers: workers, Logger: obs.AtLeast(log, slog.LevelWarn), SoftStopTimeout: cfg.DrainTimeout / 2, Periodic: []*river.PeriodicJob{worker.PrunePeriodically(), worker.PruneCallsPeriodically()},
+		DB: a.db, Workers: workers, Logger: obs.AtLeast(log, slog.LevelWarn), SoftStopTimeout: cfg.DrainTimeout / 2, Periodic: []*river.PeriodicJob{worker.PrunePeriodically(), worker.PruneCallsPeriodically(), worker.TidyFilesPeriodically()},
 	}, inserter)
 	if err != nil {
 		return err
 	}
 	worker.Add(workers, a.Gateway, a.Chat)
 	worker.AddTools(workers, a.Tools)
+	worker.AddFiles(workers, a.Files)
 	if a.river, err = newRiverUI(a.jobs.River(), obs.AtLeast(log, slog.LevelWarn)); err != nil {
 		return err
 	}

@@ -72,6 +72,9 @@ func (p Program) dev(ctx context.Context, args []string) error {
 		cfg.Addr = listener.Addr().String()
 	}
 
+	if cfg.FilesDir == "" {
+		cfg.FilesDir = filepath.Join(*dir, "files")
+	}
 	p.optionalMetrics(ctx, &cfg, log)
 	// Postgres outlives the server's own stop: it is ended last.
 	stopPostgres, err := ownDatabase(ctx, *dir, &cfg, log)

@@ -1,17 +1,26 @@
 package app
 
 import (
+	"cmp"
 	"slices"
 
+	"github.com/agntchat/agntchat/internal/blob"
 	"github.com/agntchat/agntchat/internal/flow"
+	"github.com/agntchat/agntchat/internal/limit"
 	"github.com/agntchat/agntchat/internal/outbound"
+	"github.com/agntchat/agntchat/internal/secret"
 	"github.com/agntchat/agntchat/internal/websearch"
 )
 
-// buildTools makes the one table of tools. The order is that of every agent's
-// catalogue: add at the end of a group, never in between.
-func (a *App) buildTools() (err error) {
+// filesDir is where files are kept when nothing else is configured.
+const filesDir = "data/files"
+
+// buildTools makes the one table of tools, and files, which some of them share. The
+// order is that of every agent's catalogue: add at the end of a group, never in between.
+func (a *App) buildTools(ring *secret.Ring) (err error) {
 	cfg := a.opts.Config
+	a.fileKeys = ring.DeriveAll("file address")
+	a.Files = &flow.Files{DB: a.db, Chat: a.Chat, Blobs: blob.Store{Dir: cmp.Or(cfg.FilesDir, filesDir)}, Rate: limit.New(1, 60, 100_000), Log: a.log}
 	fetch := outbound.New(outbound.Config{Trusted: cfg.OutboundTrusted, UserAgent: "agntchat/" + a.opts.Version})
 	platform := &flow.PlatformTools{DB: a.db, Chat: a.Chat, Gateway: a.Gateway, Fetch: fetch, Robots: outbound.NewRobots(fetch)}
 	if cfg.BraveAPIKey != "" {

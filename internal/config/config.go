@@ -43,6 +43,7 @@ type Config struct {
 	PostPerSecond float64 `env:"AGNTCHAT_POST_PER_SECOND" envDefault:"50"`
 	PostBurst     int     `env:"AGNTCHAT_POST_BURST" envDefault:"500"`
 
+	FilesDir        string         `env:"AGNTCHAT_FILES_DIR"`        // where files of rooms are kept; must survive a restart
 	OutboundTrusted []netip.Prefix `env:"AGNTCHAT_OUTBOUND_TRUSTED"` // private networks that agents' tools may reach, for example 10.1.0.0/16
 	BraveAPIKey     string         `env:"AGNTCHAT_BRAVE_API_KEY"`    // web search for agents; without it there is none
 	BraveURL        string         `env:"AGNTCHAT_BRAVE_URL"`        // another address of the same interface

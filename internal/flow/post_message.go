@@ -21,6 +21,12 @@ import (
 // transaction. Beside the errors of PostTx it answers Exhausted when the writer
 // posts too fast, and *StaleError for a draft that is outdated.
 func (c *Chat) Post(ctx context.Context, actor access.Actor, in Post) (Posted, error) {
+	return c.postWith(ctx, actor, in, nil)
+}
+
+// postWith is Post with something that is to be stored in the same transaction, or
+// not at all; also may be nil.
+func (c *Chat) postWith(ctx context.Context, actor access.Actor, in Post, also func(context.Context, *pg.Tx, Posted) error) (Posted, error) {
 	if in.Notice == nil {
 		if _, err := check(actor, in); err != nil { // before a transaction is begun
 			return Posted{}, err
@@ -38,8 +44,10 @@ func (c *Chat) Post(ctx context.Context, actor access.Actor, in Post) (Posted, e
 	defer leave()
 	var out Posted
 	err = c.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) (err error) {
-		out, err = c.PostTx(ctx, tx, actor, in)
-		return err
+		if out, err = c.PostTx(ctx, tx, actor, in); err != nil || also == nil {
+			return err
+		}
+		return also(ctx, tx, out)
 	})
 	if pg.IsUnique(err, "messages_client_key") { // the same key in two rooms at once
 		err = errKeyReused

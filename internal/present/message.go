@@ -37,6 +37,10 @@ func Message(m view.Message) wire.Message {
 	if m.ContentType != "text" || m.MessageType != nil {
 		out.ReadableText = ReadableText(m)
 	}
+	if a, caption, ok := attachment(m); ok {
+		out.FileAttachments = append(out.FileAttachments, a)
+		out.ReadableText = fileText(a, caption)
+	}
 	return out
 }
 

@@ -60,7 +60,7 @@ func New(t testing.TB, opts ...Option) *Server {
 		SecretKey: secret.Generate(), Signup: "open",
 		MessageLease: 60 * time.Second, MessageMaxLease: 10 * time.Minute, ExecutorTimeout: 60 * time.Second, SweepInterval: 200 * time.Millisecond,
 		DrainTimeout: 30 * time.Second, PresenceGrace: 200 * time.Millisecond,
-		PasswordMemoryKiB: 64, PasswordPasses: 1, PostPerSecond: 1000, PostBurst: 5000, LogLevel: slog.LevelWarn,
+		PasswordMemoryKiB: 64, PasswordPasses: 1, FilesDir: t.TempDir(), PostPerSecond: 1000, PostBurst: 5000, LogLevel: slog.LevelWarn,
 		Relay: defaults.Relay,
 	}}
 	for _, o := range opts {

@@ -658,6 +658,69 @@ export interface HealthUnstuck {
   messagesRequeued: number;
 }
 
+// --- file.go
+
+/** UploadRequest is the body of POST /api/conversations/:id/upload-url. */
+export interface UploadRequest {
+  filename: string;
+  contentType: string;
+  sizeBytes: number;
+}
+
+/** Upload says where the bytes go: PUT them to uploadUrl within 15 minutes. */
+export interface Upload {
+  uploadUrl: string;
+  storageKey: string;
+}
+
+/** FileConfirm is the body of POST /api/conversations/:id/files/confirm. */
+export interface FileConfirm {
+  storageKey: string;
+  filename: string;
+  contentType: string;
+  sizeBytes: number;
+  caption?: string;
+  durationMs?: number;
+}
+
+/** FileDownload answers GET /api/files/:id/download-url (bridge 4.8). */
+export interface FileDownload {
+  url: string;
+  sizeBytes: number;
+  filename: string;
+  contentType: string;
+  /** ready: read_attachment gives its text | unsupported */
+  extractionStatus: string;
+  /** none */
+  summaryStatus: string;
+  summary: string | null;
+}
+
+/** FileStored answers the PUT of the bytes. */
+export interface FileStored {
+  storageKey: string;
+  sizeBytes: number;
+}
+
+/** ConversationFile is one file of a room (desktop 5.11). */
+export interface ConversationFile {
+  id: string;
+  messageId: string;
+  conversationId: string;
+  uploadedBy: string;
+  filename: string;
+  contentType: string;
+  sizeBytes: number;
+  extractionStatus: string;
+  insertedAt: Time;
+  uploader: Sender | null;
+}
+
+/** ConversationFiles answers GET /api/conversations/:id/files, newest first. */
+export interface ConversationFiles {
+  files: ConversationFile[];
+}
+
 // --- gateway.go
 
 /** ExecutorRegister is the body of POST /api/gateway/executors (bridge 3.2), snake_case. */

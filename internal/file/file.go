@@ -1,0 +1,172 @@
+// Package file owns what is known about files of rooms: who may have uploaded what,
+// and which message shows it. The bytes are in internal/blob, under the file's id.
+package file
+
+import (
+	"context"
+	"fmt"
+	"mime"
+	"path"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/agntchat/agntchat/internal/fault"
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/pg"
+)
+
+// MaxBytes is the size of the largest file (decision 5).
+const MaxBytes = 25 << 20
+
+// maxUnkept bounds the uploads of one participant that no message shows yet.
+const maxUnkept = 50
+
+// State is how far a file has come.
+type State string
+
+// The states (migration 8).
+const (
+	Waiting State = "waiting"
+	Stored  State = "stored"
+	Kept    State = "kept"
+)
+
+// File is one file.
+type File struct {
+	ID             id.File
+	OrganizationID id.Organization
+	ConversationID id.Conversation
+	MessageID      id.Message // zero until it is kept
+	UploadedBy     id.Participant
+	Filename       string
+	ContentType    string
+	SizeBytes      int64
+	State          State
+	InsertedAt     time.Time
+}
+
+var errInvalid = fault.New(fault.Invalid, "invalid", "This file cannot be uploaded.")
+
+// Clean checks and tidies name, type and size of a file.
+func Clean(name, contentType string, size int64) (string, string, error) {
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\uFFFD' {
+			return -1
+		}
+		return r
+	}, path.Base(strings.ReplaceAll(name, `\`, "/")))
+	name = strings.TrimSpace(name)
+	if name == "" || name == "." || name == ".." || name == "/" {
+		return "", "", errInvalid.With("filename", "required", "A file needs a name.")
+	}
+	if r := []rune(name); len(r) > 200 {
+		ext := path.Ext(name)
+		if len([]rune(ext)) > 20 {
+			ext = ""
+		}
+		name = string(r[:200-len([]rune(ext))]) + ext
+	}
+	for len(name) > 255 {
+		r := []rune(name)
+		name = string(r[:len(r)-1])
+	}
+	kind, params, err := mime.ParseMediaType(contentType)
+	if err != nil || !strings.Contains(kind, "/") {
+		kind, params = "application/octet-stream", nil
+	}
+	contentType = mime.FormatMediaType(kind, params)
+	if contentType == "" || len(contentType) > 200 {
+		contentType = "application/octet-stream"
+	}
+	switch {
+	case size < 1:
+		return "", "", errInvalid.With("sizeBytes", "required", "An empty file cannot be shared.")
+	case size > MaxBytes:
+		return "", "", fault.Newf(fault.Invalid, "file_too_large", "A file may have at most %d MiB.", MaxBytes>>20).With("sizeBytes", "too_large", fmt.Sprintf("at most %d bytes", MaxBytes))
+	}
+	return name, contentType, nil
+}
+
+// InsertTx notes that a file may be uploaded.
+func InsertTx(ctx context.Context, tx *pg.Tx, f File) error {
+	var n int
+	if err := tx.QueryRow(ctx, countUnkeptSQL, f.UploadedBy).Scan(&n); err != nil {
+		return fmt.Errorf("count uploads: %w", err)
+	}
+	if n >= maxUnkept {
+		return fault.Newf(fault.Exhausted, "too_many_uploads", "%d of your uploads are not finished. Finish them or wait a day.", maxUnkept)
+	}
+	if _, err := tx.Exec(ctx, insertSQL, f.ID, f.OrganizationID, f.ConversationID, f.UploadedBy, f.Filename, f.ContentType, f.SizeBytes); err != nil {
+		return fmt.Errorf("insert file: %w", err)
+	}
+	return nil
+}
+
+// Get reads a file; fault.ErrNotFound when there is none, or its message is gone.
+func Get(ctx context.Context, q pg.Querier, fid id.File) (File, error) {
+	rows, err := q.Query(ctx, getSQL, fid)
+	if err != nil {
+		return File{}, fmt.Errorf("load file: %w", err)
+	}
+	f, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[File])
+	if pg.IsNotFound(err) {
+		return File{}, fault.ErrNotFound
+	}
+	if err != nil {
+		return File{}, fmt.Errorf("load file: %w", err)
+	}
+	return f, nil
+}
+
+// StoredTx notes that the bytes are here. False when the file is kept already.
+func StoredTx(ctx context.Context, tx *pg.Tx, fid id.File, sum []byte) (bool, error) {
+	tag, err := tx.Exec(ctx, storedSQL, fid, sum)
+	if err != nil {
+		return false, fmt.Errorf("note upload: %w", err)
+	}
+	return tag.RowsAffected() == 1, nil
+}
+
+// KeepTx ties a stored file to the message that shows it. False when it is not
+// stored, or kept already.
+func KeepTx(ctx context.Context, tx *pg.Tx, fid id.File, msg id.Message) (bool, error) {
+	tag, err := tx.Exec(ctx, keepSQL, fid, msg)
+	if err != nil {
+		return false, fmt.Errorf("keep file: %w", err)
+	}
+	return tag.RowsAffected() == 1, nil
+}
+
+// ForgetTx forgets at most limit files whose message or room was deleted, and
+// uploads of yesterday that no message shows; it counts them.
+func ForgetTx(ctx context.Context, tx *pg.Tx, limit int) (int64, error) {
+	tag, err := tx.Exec(ctx, forgetSQL, limit)
+	if err != nil {
+		return 0, fmt.Errorf("forget files: %w", err)
+	}
+	return tag.RowsAffected(), nil
+}
+
+// Leftovers lists files that are forgotten and whose bytes may still be here.
+func Leftovers(ctx context.Context, q pg.Querier, limit int) ([]id.File, error) {
+	rows, err := q.Query(ctx, leftoversSQL, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list leftovers: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowTo[id.File])
+	if err != nil {
+		return nil, fmt.Errorf("list leftovers: %w", err)
+	}
+	return out, nil
+}
+
+// GoneTx notes that the bytes of these files are gone.
+func GoneTx(ctx context.Context, tx *pg.Tx, ids []id.File) error {
+	if _, err := tx.Exec(ctx, goneSQL, id.Strings(ids)); err != nil {
+		return fmt.Errorf("note deleted bytes: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+package httpapi
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"log/slog"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/agntchat/agntchat/internal/fault"
+	"github.com/agntchat/agntchat/internal/file"
+	"github.com/agntchat/agntchat/internal/flow"
+	"github.com/agntchat/agntchat/internal/httpx"
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/present"
+	"github.com/agntchat/agntchat/internal/wire"
+)
+
+// File is files in rooms (bridge 3.3, 4.8; desktop 4.6).
+type File struct {
+	Files *flow.Files
+	// Keys sign addresses, the first one; all are believed.
+	Keys [][]byte
+	// PublicURL is how people reach this server; addresses begin with it when it is
+	// https, else with the host that the request names.
+	PublicURL string
+	Log       *slog.Logger
+}
+
+// addressLife is how long a signed address works.
+const addressLife = 15 * time.Minute
+
+// Mount mounts what members of rooms call.
+func (f File) Mount(r chi.Router) {
+	h := func(g httpx.HandlerFunc) http.HandlerFunc { return httpx.Wrap(f.Log, g) }
+	r.Post("/conversations/{conversation}/upload-url", h(f.uploadURL))
+	r.Post("/conversations/{conversation}/files/confirm", h(f.confirm))
+	r.Get("/conversations/{conversation}/files", h(f.list))
+	r.Get("/files/{file}/download-url", h(f.downloadURL))
+}
+
+// MountOpen mounts the signed addresses: whoever has one may use it, without a
+// token, for bytes are sent and fetched by programs that have none (bridge 3.3, 4.8).
+func (f File) MountOpen(r chi.Router) {
+	r.Put("/files/{file}/content", httpx.Wrap(f.Log, f.put))
+	r.Get("/files/{file}/content", httpx.Wrap(f.Log, f.content))
+}
+
+func fileID(r *http.Request) (id.File, error) {
+	fid, err := id.Parse[id.File](chi.URLParam(r, "file"))
+	if err != nil {
+		return id.File{}, fault.ErrNotFound
+	}
+	return fid, nil
+}
+
+func (f File) uploadURL(w http.ResponseWriter, r *http.Request) error {
+	conv, err := roomID(r)
+	if err != nil {
+		return err
+	}
+	var in wire.UploadRequest
+	if err := httpx.Decode(w, r, &in); err != nil {
+		return err
+	}
+	row, err := f.Files.Begin(r.Context(), httpx.Actor(r.Context()), conv, flow.NewFile{Filename: in.Filename, ContentType: in.ContentType, SizeBytes: in.SizeBytes})
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, wire.Upload{UploadURL: f.signed(r, http.MethodPut, row.ID), StorageKey: row.ID.String()})
+}
+
+func (f File) put(w http.ResponseWriter, r *http.Request) error {
+	fid, err := f.checked(r, http.MethodPut)
+	if err != nil {
+		return err
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(addressLife)) // a slow line; the server's own limit is for small bodies
+	if err := f.Files.Receive(r.Context(), fid, http.MaxBytesReader(w, r.Body, file.MaxBytes+1)); err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, wire.FileStored{StorageKey: fid.String(), SizeBytes: max(r.ContentLength, 0)})
+}
+
+func (f File) confirm(w http.ResponseWriter, r *http.Request) error {
+	conv, err := roomID(r)
+	if err != nil {
+		return err
+	}
+	var in wire.FileConfirm
+	if err := httpx.Decode(w, r, &in); err != nil {
+		return err
+	}
+	fid, err := id.Parse[id.File](in.StorageKey)
+	if err != nil {
+		return fault.ErrNotFound
+	}
+	m, err := f.Files.Confirm(r.Context(), httpx.Actor(r.Context()), conv, flow.Shared{ID: fid, Caption: in.Caption, DurationMS: in.DurationMS})
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusCreated, present.Message(m))
+}
+
+func (f File) list(w http.ResponseWriter, r *http.Request) error {
+	conv, err := roomID(r)
+	if err != nil {
+		return err
+	}
+	before, err := queryTime(r, "before")
+	if err != nil {
+		return err
+	}
+	page, err := f.Files.List(r.Context(), httpx.Actor(r.Context()), conv, before, httpx.Limit(r, maxPage, maxPage))
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, present.ConversationFiles(page))
+}
+
+func (f File) downloadURL(w http.ResponseWriter, r *http.Request) error {
+	fid, err := fileID(r)
+	if err != nil {
+		return err
+	}
+	row, err := f.Files.Get(r.Context(), httpx.Actor(r.Context()), fid)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, wire.FileDownload{
+		URL: f.signed(r, http.MethodGet, fid), SizeBytes: row.SizeBytes, Filename: row.Filename, ContentType: row.ContentType,
+		ExtractionStatus: present.Extraction(row.ContentType), SummaryStatus: "none",
+	})
+}
+
+// content serves the bytes. What a browser would run is only ever downloaded, and
+// everything is served without rights.
+func (f File) content(w http.ResponseWriter, r *http.Request) error {
+	fid, err := f.checked(r, http.MethodGet)
+	if err != nil {
+		return err
+	}
+	row, content, err := f.Files.Open(r.Context(), fid)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = content.Close() }()
+	how := "attachment"
+	if shownInline(row.ContentType) {
+		how = "inline"
+	}
+	h := w.Header()
+	h.Set("Content-Type", row.ContentType)
+	if d := mime.FormatMediaType(how, map[string]string{"filename": row.Filename}); d != "" {
+		h.Set("Content-Disposition", d)
+	} else {
+		h.Set("Content-Disposition", how)
+	}
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; media-src 'self'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "private, max-age=900")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(addressLife)) // only where the server has one
+	http.ServeContent(w, r, "", row.InsertedAt, content)
+	return nil
+}
+
+// shownInline are the types that browsers show without running anything.
+func shownInline(contentType string) bool {
+	kind, _, _ := strings.Cut(contentType, ";")
+	switch kind {
+	case "image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "application/pdf", "text/plain":
+		return true
+	default:
+		return strings.HasPrefix(kind, "audio/") || strings.HasPrefix(kind, "video/")
+	}
+}
+
+func (f File) signed(r *http.Request, method string, fid id.File) string {
+	base := f.PublicURL
+	if !strings.HasPrefix(base, "https://") {
+		base = "http://" + r.Host
+	}
+	until := strconv.FormatInt(time.Now().Add(addressLife).Unix(), 10)
+	q := url.Values{"until": {until}, "signature": {signature(f.Keys[0], method, fid, until)}}
+	return base + "/api/files/" + fid.String() + "/content?" + q.Encode()
+}
+
+func signature(key []byte, method string, fid id.File, until string) string {
+	h := hmac.New(sha256.New, key)
+	_, _ = h.Write([]byte(method + " " + fid.String() + " " + until)) // a hash never fails
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+}
+
+// checked is the file of a signed address. A wrong and an old one look alike.
+func (f File) checked(r *http.Request, method string) (id.File, error) {
+	fid, err := fileID(r)
+	if err != nil {
+		return fid, err
+	}
+	until, got := r.URL.Query().Get("until"), r.URL.Query().Get("signature")
+	at, err := strconv.ParseInt(until, 10, 64)
+	if err != nil || time.Now().Unix() > at {
+		return fid, errAddress
+	}
+	for _, k := range f.Keys {
+		if hmac.Equal([]byte(got), []byte(signature(k, method, fid, until))) {
+			return fid, nil
+		}
+	}
+	return fid, errAddress
+}
+
+var errAddress = fault.New(fault.Forbidden, "address_expired", "This address does not work any more: ask for a new one.")

@@ -1,0 +1,2 @@
+DROP TABLE files, file_leftovers;
+DROP FUNCTION files_leave_bytes();
