@@ -99,14 +99,14 @@ const ops = {
 		return {typ: type, body};
 	},
 
-	async decrypt({n, curve, typ, body}) {
+	// decrypt opens letters that come in one sync, which is much faster than one by one. A text is null when its letter did not open.
+	async decrypt({n, curve, letters}) {
 		const {machine} = kept[n];
 		const mine = machine.identityKeys.curve25519.toBase64();
-		const [event] = await sync(machine, [{
+		const events = await sync(machine, letters.map(({typ, body}) => ({
 			type: 'm.room.encrypted', sender: peer, content: {algorithm, sender_key: curve, ciphertext: {[mine]: {type: typ, body}}},
-		}]);
-		if (event.type !== ProcessedToDeviceEventType.Decrypted) throw new Error(`not decrypted: ${ProcessedToDeviceEventType[event.type]}`);
-		return {text: JSON.parse(event.rawEvent).content.text};
+		})));
+		return {texts: events.map((e) => (e.type === ProcessedToDeviceEventType.Decrypted ? JSON.parse(e.rawEvent).content.text : null))};
 	},
 
 	// pickles are the account and the sessions as vodozemac serialises them.

@@ -20,8 +20,9 @@ type foreign interface {
 	begin(t testing.TB, k string, isFallback bool)
 	seal(t testing.TB, text string) letter
 	open(t testing.TB, l letter) (string, error)
-	wrap(text string) string    // what of ours it takes for a letter of this text
-	unwrap(plain []byte) string // the text of a letter of its
+	openAll(t testing.TB, list []letter) []string // in this order; each has to open
+	wrap(text string) string                      // what of ours it takes for a letter of this text
+	unwrap(plain []byte) string                   // the text of a letter of its
 }
 
 // libolmPeer is a foreign account in libolm.
@@ -93,6 +94,19 @@ func (p *libolmPeer) open(t testing.TB, l letter) (string, error) {
 	return "", err
 }
 
+func (p *libolmPeer) openAll(t testing.TB, list []letter) []string {
+	t.Helper()
+	var texts []string
+	for i, l := range list {
+		text, err := p.open(t, l)
+		if err != nil {
+			t.Fatalf("letter %d of %d: %v", i, len(list), err)
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
 func (p *libolmPeer) wrap(text string) string    { return text }
 func (p *libolmPeer) unwrap(plain []byte) string { return string(plain) }
 
@@ -159,8 +173,35 @@ func (p *vodozemacPeer) seal(t testing.TB, text string) letter {
 
 func (p *vodozemacPeer) open(t testing.TB, l letter) (string, error) {
 	t.Helper()
-	a, err := p.Try(t, olmtest.Request{"op": "decrypt", "n": p.account.N, "curve": p.ours.Curve(), "typ": l.typ, "body": unpadded(l.body)})
-	return a.Text, err
+	if text := p.texts(t, []letter{l})[0]; text != nil {
+		return *text, nil
+	}
+	return "", errors.New("not decrypted")
+}
+
+func (p *vodozemacPeer) openAll(t testing.TB, list []letter) []string {
+	t.Helper()
+	var texts []string
+	for i, text := range p.texts(t, list) {
+		if text == nil {
+			t.Fatalf("letter %d of %d was not decrypted", i, len(list))
+		}
+		texts = append(texts, *text)
+	}
+	return texts
+}
+
+func (p *vodozemacPeer) texts(t testing.TB, list []letter) []*string {
+	t.Helper()
+	letters := make([]map[string]any, len(list))
+	for i, l := range list {
+		letters[i] = map[string]any{"typ": l.typ, "body": unpadded(l.body)}
+	}
+	texts := p.Ask(t, olmtest.Request{"op": "decrypt", "n": p.account.N, "curve": p.ours.Curve(), "letters": letters}).Texts
+	if len(texts) != len(list) {
+		t.Fatalf("%d texts of %d letters", len(texts), len(list))
+	}
+	return texts
 }
 
 func (p *vodozemacPeer) wrap(text string) string {

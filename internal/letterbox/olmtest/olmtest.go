@@ -42,22 +42,23 @@ type Request map[string]any
 
 // Answer has the members of all operations.
 type Answer struct {
-	Error     string   `json:"error"`
-	N         int      `json:"n"` // the number of an account, machine or session
-	ID        string   `json:"id"`
-	User      string   `json:"user"`
-	Curve     string   `json:"curve"`
-	Ed        string   `json:"ed"`
-	Keys      []string `json:"keys"`
-	Typ       int      `json:"typ"`
-	Body      string   `json:"body"`
-	Text      string   `json:"text"`
-	Yes       bool     `json:"yes"`
-	Signature string   `json:"signature"`
-	Pickle    string   `json:"pickle"`
-	Account   string   `json:"account"`
-	Sessions  []string `json:"sessions"`
-	Vodozemac string   `json:"vodozemac"` // version
+	Error     string    `json:"error"`
+	N         int       `json:"n"` // the number of an account, machine or session
+	ID        string    `json:"id"`
+	User      string    `json:"user"`
+	Curve     string    `json:"curve"`
+	Ed        string    `json:"ed"`
+	Keys      []string  `json:"keys"`
+	Typ       int       `json:"typ"`
+	Body      string    `json:"body"`
+	Text      string    `json:"text"`
+	Texts     []*string `json:"texts"`
+	Yes       bool      `json:"yes"`
+	Signature string    `json:"signature"`
+	Pickle    string    `json:"pickle"`
+	Account   string    `json:"account"`
+	Sessions  []string  `json:"sessions"`
+	Vodozemac string    `json:"vodozemac"` // version
 }
 
 // Libolm starts libolm (interop/letters/libolm.py).
