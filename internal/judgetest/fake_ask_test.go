@@ -50,6 +50,9 @@ func (f *fake) ask(_ *http.Request, who string, in obj) (int, any) {
 	now := f.stamp()
 	p := obj{"id": uuid.NewString(), "agentId": who, "ownerId": f.person(who), "conversationId": in["conversationId"], "taskId": in["taskId"], "toolName": in["toolName"],
 		"toolInput": in["toolInput"], "description": in["description"], "status": "pending", "insertedAt": now, "expiresAt": f.later()}
+	if ttl, _ := in["ttlSeconds"].(float64); in["durable"] == true {
+		p["expiresAt"] = f.last.Add(time.Duration(ttl) * time.Second).Format("2006-01-02T15:04:05.000000Z")
+	}
 	if f.fault == "long_request" {
 		p["expiresAt"] = "2099-01-01T00:00:00.000000Z"
 	}

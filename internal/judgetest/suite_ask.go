@@ -2,6 +2,7 @@ package judgetest
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ func bridgeAsks(t *testing.T, g Target) {
 	for _, c := range []struct {
 		name string
 		run  func(t *testing.T, g Target)
-	}{{"Allowed", askAllowed}, {"Denied", askDenied}, {"Standing", askStanding}, {"Life", askLife}, {"Revise", askRevise}} {
+	}{{"Allowed", askAllowed}, {"Denied", askDenied}, {"Standing", askStanding}, {"Life", askLife}, {"Durable", askDurable}, {"Revise", askRevise}} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			c.run(t, g)
@@ -116,24 +117,60 @@ func askLife(t *testing.T, g Target) {
 	m := s.say(s.d, conv, "make masts")
 	id := s.asked(asked)
 	late := s.browser("desktop B")
-	s.step("pending requests at start", func(ctx context.Context) error {
-		a, err := late.must(ctx, "desktop 4.9", "GET", "/api/permission-requests", nil, "PermissionList")
-		for _, r := range listOf(a.JSON, "requests") {
-			if str(r, "id") != id {
-				continue
-			}
-			made, err1 := time.Parse(time.RFC3339Nano, str(r, "insertedAt"))
-			ends, err2 := time.Parse(time.RFC3339Nano, str(r, "expiresAt"))
-			if life := ends.Sub(made); err1 != nil || err2 != nil || life <= 0 || life > 301*time.Second {
-				t.Errorf("[bridge 7] a stock bridge's request lives %s, want at most 300 s", life)
-			}
-			return nil
-		}
-		t.Errorf("[issue 3.2] the request is not listed under its requestId")
-		return err
-	})
+	if life := s.life(late, id); life <= 0 || life > 301*time.Second {
+		t.Errorf("[bridge 7] a stock bridge's request lives %s, want at most 300 s", life)
+	}
 	s.resolve(0, id, "approve", false)
 	s.answered(s.d, conv, "allowed #"+m)
+}
+
+// life is how long a listed request may be answered, from its ask on.
+func (s *stage) life(d *Desktop, id string) time.Duration {
+	s.t.Helper()
+	var life time.Duration
+	s.step("pending requests at start", func(ctx context.Context) error {
+		a, err := d.must(ctx, "desktop 4.9", "GET", "/api/permission-requests", nil, "PermissionList")
+		for _, r := range listOf(a.JSON, "requests") {
+			if str(r, "id") == id {
+				made, err1 := time.Parse(time.RFC3339Nano, str(r, "insertedAt"))
+				ends, err2 := time.Parse(time.RFC3339Nano, str(r, "expiresAt"))
+				life = ends.Sub(made)
+				return errors.Join(err1, err2)
+			}
+		}
+		return errors.Join(err, errors.New("[issue 3.2] the request is not listed under its requestId"))
+	})
+	return life
+}
+
+// askDurable: a request that outlives every process (issue 3.2) is an ordinary
+// one with a longer life.
+func askDurable(t *testing.T, g Target) {
+	s := newStage(t, g, "Patient")
+	b := s.bridge(BridgeOptions{})
+	id := ""
+	s.step("ask durably", func(ctx context.Context) error {
+		a, err := b.callREST(ctx, call{method: "POST", path: "/api/agent/permission-requests", body: map[string]any{
+			"toolName": "Bash", "toolInput": map[string]any{"command": "make keel"}, "description": "Run command: make keel", "durable": true, "ttlSeconds": 86400,
+		}})
+		if id = a.Str("requestId"); err == nil && (a.Status != 200 || id == "") {
+			t.Errorf("[issue 3.2] a durable request is answered %d %s", a.Status, clip(string(a.Body), 200))
+		}
+		return err
+	})
+	if life := s.life(s.d, id); life < 86300*time.Second || life > 86500*time.Second {
+		t.Errorf("[issue 3.2] a request with ttlSeconds 86400 lives %s", life)
+	}
+	b.Kill()
+	s.resolve(0, id, "approve", false)
+	two := s.bridge(BridgeOptions{})
+	s.step("the next process reads the decision", func(ctx context.Context) error {
+		a, err := two.callREST(ctx, call{method: "GET", path: "/api/agent/permission-requests/" + id})
+		if err == nil && a.Str("status") != "approved" {
+			t.Errorf("[issue 3.2] the decision reads %s after a new process registered", brief(a.JSON))
+		}
+		return err
+	})
 }
 
 // askRevise: the soul is revised by the agent's own model.

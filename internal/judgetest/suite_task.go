@@ -139,6 +139,19 @@ func taskCompleted(t *testing.T, g Target) {
 	s.step("rejoin", func(ctx context.Context) error { return b.WaitJoined(ctx, 2) })
 	next := s.assign(conv, "beta job", nil)
 	s.outcome(s.tasks(b, "second task ends", 1, byTask(next))[0], "completed")
+	over := false
+	s.d.read(func() {
+		for _, f := range s.d.log[mark:] {
+			one, _ := dig(f.Payload, "taskId|task_id|id|task.id")
+			if f.Topic != "user:"+s.d.ID || !strings.HasPrefix(f.Event, "task_") || one != id {
+				continue
+			}
+			if over && !terminal[str(f.object(), "status")] {
+				t.Errorf("[issue 3.1] %s with status %s came after the end of the task", f.Event, brief(f.object()["status"]))
+			}
+			over = over || terminal[str(f.object(), "status")]
+		}
+	})
 	if n := len(b.Tasks()); n != 2 {
 		t.Errorf("[bridge 2.6] %d tasks were pushed, want 2", n)
 	}
