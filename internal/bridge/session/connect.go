@@ -88,6 +88,13 @@ func (a *Agent) event(topic, event string, payload json.RawMessage) {
 			return
 		}
 		a.take(it)
+	case "gateway_approval":
+		var ap Approval
+		if err := json.Unmarshal(payload, &ap); err != nil || ap.ID == "" || ap.RequestID == "" {
+			a.log.Error("unreadable gateway_approval", slog.Any("error", err))
+			return
+		}
+		a.takeApproval(ap)
 	case "gateway_command":
 		var c Command
 		if err := json.Unmarshal(payload, &c); err != nil {
@@ -136,7 +143,7 @@ func (a *Agent) command(c Command) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		for _, w := range a.work {
-			if w.item.ConversationID == c.ConversationID {
+			if w.conversation == c.ConversationID {
 				w.cancel(errStopped)
 			}
 		}

@@ -89,9 +89,8 @@ func (a *Agent) claims() ([]claimRef, string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	out := make([]claimRef, 0, len(a.work))
-	activity := "idle"
 	for _, w := range a.work {
-		out = append(out, claimRef{w.item.ID, w.gen})
+		out = append(out, claimRef{w.queueID, w.gen})
 	}
 	slices.SortFunc(out, func(x, y claimRef) int {
 		if x.ID < y.ID {
@@ -99,10 +98,10 @@ func (a *Agent) claims() ([]claimRef, string) {
 		}
 		return 1
 	})
-	if len(out) > 0 {
-		activity = "processing_message:" + out[0].ID
+	if len(out) == 0 {
+		return out, "idle"
 	}
-	return out, activity
+	return out, "processing_" + a.work[out[0].ID].kind + ":" + out[0].ID
 }
 
 // lose cancels the work of a claim that the server gave away. A newer claim of

@@ -80,9 +80,18 @@ func (o *outbox) save(d draft) error {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	f, err := os.CreateTemp(o.dir, "draft-*.tmp")
+	if err := writeDurably(name, raw); err != nil {
+		return fmt.Errorf("outbox: save draft: %w", err)
+	}
+	return nil
+}
+
+// writeDurably writes a file of mode 0600 in one step that survives a crash of the
+// machine. Half-written ones end in .tmp.
+func writeDurably(name string, raw []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), "new-*.tmp")
 	if err != nil {
-		return fmt.Errorf("outbox: %w", err)
+		return err
 	}
 	_, err = f.Write(raw)
 	err = errors.Join(err, f.Sync(), f.Close())
@@ -91,19 +100,19 @@ func (o *outbox) save(d draft) error {
 	}
 	if err != nil {
 		_ = os.Remove(f.Name())
-		return fmt.Errorf("outbox: save draft: %w", err)
+		return err
 	}
-	return o.syncDir()
+	return syncDir(filepath.Dir(name))
 }
 
-func (o *outbox) syncDir() error {
-	d, err := os.Open(o.dir)
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
 	if err != nil {
-		return fmt.Errorf("outbox: %w", err)
+		return err
 	}
 	defer func() { _ = d.Close() }()
 	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !os.IsPermission(err) {
-		return fmt.Errorf("outbox: sync folder: %w", err)
+		return fmt.Errorf("sync folder: %w", err)
 	}
 	return nil
 }
@@ -119,7 +128,7 @@ func (o *outbox) remove(queueID string) error {
 	if err := os.Remove(name); err != nil && !os.IsNotExist(err) {
 		return fmt.Errorf("outbox: remove draft: %w", err)
 	}
-	return o.syncDir()
+	return syncDir(o.dir)
 }
 
 // putAside takes a draft out of the outbox that nobody will ever accept, and
@@ -134,7 +143,7 @@ func (o *outbox) putAside(queueID string) error {
 	if err := os.Rename(name, name+".refused"); err != nil && !os.IsNotExist(err) {
 		return fmt.Errorf("outbox: put draft aside: %w", err)
 	}
-	return o.syncDir()
+	return syncDir(o.dir)
 }
 
 // get finds the draft of a queue row.

@@ -102,6 +102,25 @@ type Item struct {
 	LeaseSeconds        int        `json:"leaseSeconds"`
 }
 
+// Approval is a decision over a call for which a run ended: event gateway_approval
+// (docs/protocol.md 9).
+type Approval struct {
+	ID             string          `json:"id"`
+	Generation     int64           `json:"generation"`
+	RequestID      string          `json:"requestId"`
+	Status         string          `json:"status"` // approved, edited, denied, expired
+	ToolName       string          `json:"toolName"`
+	Input          json.RawMessage `json:"input"`
+	Edited         bool            `json:"edited"`
+	Text           string          `json:"text"`
+	RunID          string          `json:"runId"`
+	ToolUseID      string          `json:"toolUseId"`
+	ConversationID string          `json:"conversationId"`
+	TaskID         string          `json:"taskId"`
+}
+
+func (ap Approval) allowed() bool { return ap.Status == "approved" || ap.Status == "edited" }
+
 // Override replaces model and effort for one turn.
 type Override struct {
 	Model  string `json:"model"`

@@ -30,17 +30,17 @@ func (a *Agent) turn(w *work) (d draft, ok bool) {
 	}
 	p := a.currentProfile()
 	d.StreamID = newStreamID()
-	st := &stream{
-		api: a.api, id: d.StreamID, every: a.opt.Timing.StreamEvery, quiet: a.opt.Timing.StreamQuiet,
-		claim: func() claimRef { return claimRef{it.ID, a.generation(w)} },
-	}
-	st.onLost = func() { a.lose(st.claim()) }
+	st := a.newStream(w, d.StreamID, func() claimRef { return claimRef{it.ID, a.generation(w)} })
 	st.start(a.life, it.ConversationID)
 	defer st.halt()
 
 	began := time.Now()
 	box := a.newToolbox(it, p)
-	res, name, err := a.runModel(w.ctx, p, a.buildTurn(it, p, box), st.emit)
+	t := a.buildTurn(it, p, box)
+	g := a.newGate(it.ConversationID, it.ActiveTaskID, keptRun{System: t.System, Model: t.Model, Effort: t.Effort, MaxTokens: t.MaxTokens})
+	t.Gate = g
+	res, name, err := a.runModel(w.ctx, p, t, st.emit)
+	g.settle(a.life, err == nil && res.Waiting)
 	if cause := context.Cause(w.ctx); cause != nil && (err != nil || errors.Is(cause, errStopped)) {
 		if !errors.Is(cause, errLost) {
 			st.halt()
@@ -60,6 +60,11 @@ func (a *Agent) turn(w *work) (d draft, ok bool) {
 		d.Body.ToolUses = append(d.Body.ToolUses, toolUse{t})
 	}
 	a.setHealth(err)
+	if err == nil && res.Waiting {
+		d.Body.Outcome = outcomePassed
+		d.Body.Error = &completionErr{Code: "awaiting_approval", Message: "A call waits for an approval."}
+		return d, true
+	}
 	a.settle(&d, it, box, res.Text, err)
 	return d, true
 }
@@ -123,6 +128,9 @@ func (a *Agent) runModel(ctx context.Context, p Profile, t backend.Turn, emit fu
 	if err != nil {
 		return backend.Result{}, "", err
 	}
+	if g, ok := t.Gate.(*gate); ok {
+		g.run.Backend = b.Name()
+	}
 	limit := a.opt.turnLimit(b.Name(), p)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, backend.Errorf(backend.CodeTimeout, "The answer took longer than %s.", limit))
 	defer cancel()
@@ -150,6 +158,7 @@ func (a *Agent) revise(w *work, d draft, newer []Message) draft {
 	p := a.currentProfile()
 	box := a.newToolbox(w.item, p)
 	t := a.buildTurn(w.item, p, box)
+	t.Gate = noGate{}
 	t.History = append(append(t.History, t.Input...), backend.Message{Assistant: true, Text: d.Body.Reply.Content})
 	t.Input = append([]backend.Message{{Text: "(Your reply has not been posted yet: the messages below arrived while you were writing it. " +
 		"Write the reply to post now, complete and in full. Repeat it unchanged if it still fits. Do not mention this note.)"}}, input...)

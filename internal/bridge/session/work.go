@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"sync"
 	"time"
 )
 
@@ -14,9 +15,21 @@ var (
 	errDrain   = errors.New("the bridge is stopping")
 )
 
-// work is one claimed item in flight.
+// Kinds of claimed work.
+const (
+	kindMessage  = "message"
+	kindApproval = "approval"
+)
+
+// work is one claimed item in flight. Its kind says what runs and how it is given
+// back; claims, slots, rooms and stops are the same for all.
 type work struct {
-	item   Item
+	kind         string
+	queueID      string
+	conversation string
+	item         Item     // of a message
+	approval     Approval // of a decision
+
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	done   chan struct{}
@@ -44,7 +57,7 @@ func (a *Agent) take(it Item) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.draining {
-		a.wg.Go(func() { a.release(it.ID, it.Generation) })
+		a.wg.Go(func() { a.release(kindMessage, it.ID, it.Generation) })
 		return
 	}
 	if old := a.work[it.ID]; old != nil {
@@ -57,20 +70,25 @@ func (a *Agent) take(it Item) {
 		}
 		old.cancel(errLost)
 	}
-	w := &work{item: it, gen: it.Generation, done: make(chan struct{})}
+	a.begin(&work{kind: kindMessage, queueID: it.ID, conversation: it.ConversationID, item: it, gen: it.Generation}, a.run)
+}
+
+// begin runs a piece of work beside the others. a.mu is held.
+func (a *Agent) begin(w *work, run func(*work)) {
+	w.done = make(chan struct{})
 	w.ctx, w.cancel = context.WithCancelCause(a.life)
-	a.work[it.ID] = w
+	a.work[w.queueID] = w
 	a.wg.Go(func() {
 		defer func() {
 			w.cancel(nil)
 			a.mu.Lock()
-			if a.work[it.ID] == w {
-				delete(a.work, it.ID)
+			if a.work[w.queueID] == w {
+				delete(a.work, w.queueID)
 			}
 			a.mu.Unlock()
 			close(w.done)
 		}()
-		a.run(w)
+		run(w)
 	})
 }
 
@@ -80,28 +98,31 @@ func (a *Agent) generation(w *work) int64 {
 	return w.gen
 }
 
+// place waits for the conversation and for a slot. leave gives both back, free only
+// the slot; either may be called more than once.
+func (a *Agent) place(w *work) (free, leave func(), err error) {
+	unlock, err := a.rooms.lock(w.ctx, w.conversation)
+	if err != nil {
+		return nil, nil, err
+	}
+	select {
+	case a.slots <- struct{}{}:
+	case <-w.ctx.Done():
+		unlock()
+		return nil, nil, context.Cause(w.ctx)
+	}
+	free = sync.OnceFunc(func() { <-a.slots })
+	return free, sync.OnceFunc(func() { free(); unlock() }), nil
+}
+
 // run waits for the conversation and for a slot, then runs the turn.
 func (a *Agent) run(w *work) {
-	unlock, err := a.rooms.lock(w.ctx, w.item.ConversationID)
+	free, leave, err := a.place(w)
 	if err != nil {
 		a.abandon(w, err)
 		return
 	}
-	defer unlock()
-	select {
-	case a.slots <- struct{}{}:
-	case <-w.ctx.Done():
-		a.abandon(w, context.Cause(w.ctx))
-		return
-	}
-	held := true
-	free := func() {
-		if held {
-			held = false
-			<-a.slots
-		}
-	}
-	defer free()
+	defer leave()
 	d, ok := a.finishedBefore(w)
 	if !ok {
 		d, ok = a.turn(w)
@@ -127,17 +148,17 @@ func (a *Agent) abandon(w *work, cause error) {
 		d.Body.Outcome = outcomeStopped
 		a.finish(w, d)
 	case errors.Is(cause, errLost):
-		a.log.Warn("turn ended: claim lost", "queue_id", w.item.ID)
+		a.log.Warn("turn ended: claim lost", "queue_id", w.queueID)
 	default:
-		a.release(w.item.ID, a.generation(w))
+		a.release(w.kind, w.queueID, a.generation(w))
 	}
 }
 
 // release gives a row back without an attempt, so that it is offered again at
 // once. If the server cannot be reached the lease does the same later.
-func (a *Agent) release(queueID string, generation int64) {
+func (a *Agent) release(kind, queueID string, generation int64) {
 	body := map[string]any{"executor_id": a.executorID(), "generation": generation}
-	err := a.api.call(a.life, "POST", "/api/gateway/messages/"+url.PathEscape(queueID)+"/release", body, nil)
+	err := a.api.call(a.life, "POST", "/api/gateway/"+kind+"s/"+url.PathEscape(queueID)+"/release", body, nil)
 	if err != nil && !isLost(err) {
 		a.log.Warn("claim not released", "queue_id", queueID, "error", err)
 	}

@@ -1,0 +1,182 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"net/url"
+
+	"github.com/agntchat/agntchat/internal/bridge/backend"
+)
+
+// takeApproval accepts the decision over a call for which a run of this bridge
+// ended. The same claim twice is ignored.
+func (a *Agent) takeApproval(ap Approval) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.draining {
+		a.wg.Go(func() { a.release(kindApproval, ap.ID, ap.Generation) })
+		return
+	}
+	if old := a.work[ap.ID]; old != nil {
+		if ap.Generation > old.gen {
+			old.gen = ap.Generation
+		}
+		return
+	}
+	a.begin(&work{kind: kindApproval, queueID: ap.ID, conversation: ap.ConversationID, approval: ap, gen: ap.Generation}, a.runApproval)
+}
+
+// runApproval resumes the run, posts what it says, and acknowledges. A second
+// delivery after a crash posts nothing twice and runs nothing twice: the message has
+// the request's key, the call an approval that is good once.
+func (a *Agent) runApproval(w *work) {
+	free, leave, err := a.place(w)
+	if err != nil {
+		a.release(kindApproval, w.queueID, a.generation(w))
+		return
+	}
+	defer leave()
+	st := a.newStream(w, newStreamID(), nil)
+	st.start(a.life, w.conversation)
+	text, err := a.resume(w, st.emit)
+	st.halt()
+	free()
+	status := "cancelled"
+	switch cause := context.Cause(w.ctx); {
+	case errors.Is(cause, errLost):
+		return
+	case errors.Is(cause, errStopped):
+		a.ackApproval(w, "failed", "The run was stopped.")
+	case cause != nil:
+		a.release(kindApproval, w.queueID, a.generation(w))
+	case err != nil:
+		a.log.Warn("run not resumed", "approval_id", w.approval.RequestID, "error", err)
+		a.ackApproval(w, "failed", backend.AsError(err).Message)
+	default:
+		if text != "" {
+			err = a.say(w, text)
+			status = "complete"
+		}
+		if err != nil {
+			a.log.Error("the answer of a resumed run was refused", "approval_id", w.approval.RequestID, "error", err)
+			a.ackApproval(w, "failed", "The answer was refused by the server.")
+			break
+		}
+		a.ackApproval(w, "resumed", "")
+		a.log.Info("run resumed", "approval_id", w.approval.RequestID, "status", w.approval.Status)
+	}
+	_ = st.send(a.life, streamFrame{Status: status})
+}
+
+// resume runs the model from where it stopped. The text is empty when it stopped at
+// another call or has nothing to say.
+func (a *Agent) resume(w *work, emit func(backend.Event)) (string, error) {
+	ap, p := w.approval, a.currentProfile()
+	kept, err := a.keptRun(ap.RunID)
+	if err != nil {
+		return "", backend.Errorf(backend.CodeException, "This bridge does not have the run any more.")
+	}
+	b, err := a.backend(w.ctx, p)
+	if err != nil {
+		return "", err
+	}
+	r, ok := b.(backend.Resumer)
+	if !ok || b.Name() != kept.Backend {
+		return "", backend.Errorf(backend.CodeException, "The run belongs to another model backend (%s).", kept.Backend)
+	}
+	limit := a.opt.turnLimit(b.Name(), p)
+	ctx, cancel := context.WithTimeoutCause(w.ctx, limit, backend.Errorf(backend.CodeTimeout, "The answer took longer than %s.", limit))
+	defer cancel()
+	box := a.newToolbox(Item{ID: ap.ID, ConversationID: ap.ConversationID, ActiveTaskID: ap.TaskID}, p)
+	g := a.newGate(ap.ConversationID, ap.TaskID, kept)
+	g.approval = &ap
+	res, err := r.Resume(ctx, backend.Turn{
+		ID: ap.ID, ConversationID: ap.ConversationID, System: kept.System, Model: kept.Model, Effort: kept.Effort, MaxTokens: kept.MaxTokens,
+		Toolbox: box, Gate: g,
+	}, backend.Approval{
+		RunID: ap.RunID, CallID: ap.ToolUseID, Tool: ap.ToolName, Input: ap.Input, Allowed: ap.allowed(), Edited: ap.Edited, Text: ap.Text,
+	}, emit)
+	if err != nil {
+		if e, ok := errors.AsType[*backend.Error](context.Cause(ctx)); ok {
+			err = e
+		}
+		g.settle(a.life, false)
+		return "", err
+	}
+	g.settle(a.life, res.Waiting)
+	if !res.Waiting {
+		a.forgetRun(ap.RunID)
+	}
+	if res.Waiting || box.silent() {
+		return "", nil
+	}
+	return box.answer(res.Text), nil
+}
+
+// say posts the answer of a resumed run, until the server has taken or refused it.
+func (a *Agent) say(w *work, text string) error {
+	path, body := "/api/conversations/"+url.PathEscape(w.conversation)+"/messages", any(map[string]any{
+		"content": clip(text), "contentType": "text", "metadata": map[string]any{"approval_id": w.approval.RequestID},
+	})
+	if w.approval.TaskID != "" {
+		path, body = "/api/mcp/call", map[string]any{
+			"tool_name": "complete_task", "args": map[string]any{"task_id": w.approval.TaskID, "response": clip(text)},
+			"context": map[string]any{"task_id": w.approval.TaskID, "conversation_id": w.conversation},
+		}
+	}
+	header := map[string]string{"Idempotency-Key": "approval:" + w.approval.RequestID}
+	return a.insist(func() error { return a.api.callHeader(a.sending, "POST", path, header, body, nil) })
+}
+
+// ackApproval says that the decision has arrived and what became of the run.
+func (a *Agent) ackApproval(w *work, outcome, problem string) {
+	body := map[string]any{"executor_id": a.executorID(), "generation": a.generation(w), "outcome": outcome}
+	if problem != "" {
+		body["error"] = cut(problem, 500)
+	}
+	err := a.insist(func() error {
+		return a.api.call(a.sending, "POST", "/api/gateway/approvals/"+url.PathEscape(w.queueID)+"/ack", body, nil)
+	})
+	if err != nil && !isLost(err) {
+		a.log.Warn("decision not acknowledged", "approval_id", w.approval.RequestID, "error", err)
+	}
+}
+
+// insist repeats a call until it is answered for good or the bridge stops.
+func (a *Agent) insist(call func() error) error {
+	for try := 0; ; try++ {
+		err := call()
+		if err == nil {
+			return nil
+		}
+		status, isAnswer := errors.AsType[*StatusError](err)
+		if isAnswer && (final(status.Status) || status.Status == 404) || errors.Is(err, ErrKeyRefused) {
+			return err
+		}
+		if isAnswer && status.RetryAfter > 0 && !wait(a.sending, status.RetryAfter) {
+			return err
+		}
+		if !a.pause(a.sending, try) {
+			return err
+		}
+	}
+}
+
+// newStream shows a run to the people in the room. claim is nil for a run that is no
+// message's turn.
+func (a *Agent) newStream(w *work, id string, claim func() claimRef) *stream {
+	if claim == nil {
+		claim = func() claimRef { return claimRef{} }
+	}
+	st := &stream{api: a.api, id: id, every: a.opt.Timing.StreamEvery, quiet: a.opt.Timing.StreamQuiet, claim: claim}
+	st.onLost = func() { a.lose(claimRef{w.queueID, st.claim().Generation}) }
+	return st
+}
+
+// cut bounds a text by characters.
+func cut(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most])
+	}
+	return s
+}
