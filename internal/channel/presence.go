@@ -2,6 +2,8 @@ package channel
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -73,31 +75,93 @@ func (r *Router) snapshot(ctx context.Context, viewer access.Actor) (wire.Presen
 	return out, nil
 }
 
+// Listeners are the topics that somebody hears.
+type Listeners interface {
+	Count(topic string) int
+	BroadcastEach(topic string, messages []realtime.Message) error
+}
+
 // PeopleChanged returns the OnChange of the tracker of people: it tells everybody
-// who shares a room or a workspace that somebody came or went.
-func PeopleChanged(ctx context.Context, db pg.Querier, bus Bus, log *slog.Logger) func(presence.Change) {
-	return func(c presence.Change) {
-		p, err := id.Parse[id.Participant](c.Participant)
-		if err != nil {
-			return
-		}
+// who shares a room or a workspace that somebody came or went. What changed in one
+// moment goes to a person in one piece, an event for each change.
+func PeopleChanged(ctx context.Context, db pg.Querier, bus Listeners, log *slog.Logger) func([]presence.Change) {
+	return func(changes []presence.Change) {
 		ctx, cancel := context.WithTimeout(ctx, tellTimeout)
 		defer cancel()
-		peers, err := view.Peers(ctx, db, p)
-		if err != nil {
-			log.WarnContext(ctx, "presence could not be told", slog.Any("error", err))
-			return
-		}
-		topics := make([]string, 0, len(peers))
-		for _, o := range peers {
-			topics = append(topics, event.UserTopic(o.ID.String()))
-		}
-		err = bus.BroadcastAll(topics, realtime.Message{
-			Event: "human_status_changed", Payload: wire.HumanStatusChanged{ParticipantID: c.Participant, Online: c.Online},
-			Droppable: true, Key: "presence:" + c.Participant,
-		})
-		if err != nil {
+		if err := tellPeople(ctx, db, bus, changes); err != nil {
 			log.WarnContext(ctx, "presence could not be told", slog.Any("error", err))
 		}
 	}
+}
+
+func tellPeople(ctx context.Context, db pg.Querier, bus Listeners, changes []presence.Change) error {
+	people := make([]id.Participant, 0, len(changes))
+	at := make(map[id.Participant]int, len(changes))
+	events := make([]realtime.Message, 0, len(changes))
+	for _, c := range changes {
+		p, err := id.Parse[id.Participant](c.Participant)
+		if err != nil {
+			continue // no participant
+		}
+		raw, err := json.Marshal(wire.HumanStatusChanged{ParticipantID: c.Participant, Online: c.Online})
+		if err != nil {
+			return fmt.Errorf("encode presence: %w", err)
+		}
+		at[p] = len(people)
+		people = append(people, p)
+		events = append(events, realtime.Message{
+			Event: "human_status_changed", Payload: json.RawMessage(raw), Droppable: true, Key: "presence:" + c.Participant,
+		})
+	}
+	circles, err := view.Circles(ctx, db, people)
+	if err != nil {
+		return err
+	}
+	mine := make([]realtime.Message, 0, len(events))
+	for viewer, heard := range hearers(circles, at, bus) {
+		mine = mine[:0]
+		for i := range events {
+			if heard[i/64]>>(i%64)&1 == 1 && people[i] != viewer {
+				mine = append(mine, events[i])
+			}
+		}
+		if err := bus.BroadcastEach(event.UserTopic(viewer.String()), mine); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hearers are those who are here and share a circle with somebody who changed, each
+// with a bit for every change.
+func hearers(circles [][]id.Participant, at map[id.Participant]int, bus Listeners) map[id.Participant][]uint64 {
+	words := (len(at) + 63) / 64
+	out := make(map[id.Participant][]uint64)
+	away := make(map[id.Participant]bool)
+	for _, circle := range circles {
+		changed := make([]uint64, words)
+		for _, p := range circle {
+			if i, ok := at[p]; ok {
+				changed[i/64] |= 1 << (i % 64)
+			}
+		}
+		for _, p := range circle {
+			heard := out[p]
+			if heard == nil {
+				if away[p] {
+					continue
+				}
+				if bus.Count(event.UserTopic(p.String())) == 0 {
+					away[p] = true
+					continue
+				}
+				heard = make([]uint64, words)
+				out[p] = heard
+			}
+			for w := range heard {
+				heard[w] |= changed[w]
+			}
+		}
+	}
+	return out
 }

@@ -166,6 +166,32 @@ func (b *Bus) BroadcastAll(topics []string, m Message) error {
 	return nil
 }
 
+// BroadcastEach sends several messages to one topic, in order and in as few writes
+// as possible. Their own Topic is not used. On an error nothing was sent.
+func (b *Bus) BroadcastEach(topic string, messages []Message) error {
+	t := b.topic(topic)
+	if t == nil {
+		return nil
+	}
+	frames := make([]outgoing, len(messages))
+	for i, m := range messages {
+		raw, err := phx.Marshal(m.Payload)
+		if err != nil {
+			return fmt.Errorf("broadcast %s: %w", m.Event, err)
+		}
+		m.Topic = topic
+		if frames[i], err = newOutgoing(m, raw); err != nil {
+			return err
+		}
+	}
+	for len(frames) > 0 {
+		n := cut(frames)
+		t.send(frames[:n])
+		frames = frames[n:]
+	}
+	return nil
+}
+
 // Count is the number of subscribers of a topic.
 func (b *Bus) Count(name string) int {
 	t := b.topic(name)

@@ -129,47 +129,78 @@ func (t *topic) find(s Subscriber) int {
 
 // broadcast encodes the frame and writes it, or leaves it to the fan-out.
 func (t *topic) broadcast(m Message, raw json.RawMessage) error {
+	out, err := newOutgoing(m, raw)
+	if err != nil {
+		return err
+	}
+	one := [1]outgoing{out}
+	t.send(one[:])
+	return nil
+}
+
+func newOutgoing(m Message, raw json.RawMessage) (outgoing, error) {
 	f, err := newFrame(phx.Message{Topic: m.Topic, Event: m.Event, Payload: raw})
 	if err != nil {
-		return fmt.Errorf("broadcast: %w", err)
+		return outgoing{}, fmt.Errorf("broadcast: %w", err)
 	}
 	f.Droppable, f.Key = m.Droppable, m.Key
-	out := outgoing{frame: f, to: filter{
+	return outgoing{frame: f, to: filter{
 		conn: m.ExceptConn, participant: m.ExceptParticipant, class: m.Class, anyClass: m.AnyClass,
-	}}
-	t.bus.metrics.broadcasts.Inc()
+	}}, nil
+}
 
+// send writes frames, or leaves them to the fan-out.
+func (t *topic) send(out []outgoing) {
+	t.bus.metrics.broadcasts.Add(float64(len(out)))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for t.bytes >= t.bus.cfg.MaxPending {
 		t.room.Wait()
 	}
-	out.number = t.next
-	t.next++
+	for i := range out {
+		out[i].number = t.next
+		t.next++
+	}
 	if !t.busy && len(t.subs) < t.bus.cfg.InlineBelow {
 		t.writeInline(out)
-		return nil
+		return
 	}
-	t.pending = append(t.pending, out)
-	t.bytes += f.Len()
+	for i := range out {
+		t.pending = append(t.pending, out[i])
+		t.bytes += out[i].frame.Len()
+	}
 	if !t.busy {
 		t.busy = true
 		t.bus.running.Go(t.run)
 	}
-	return nil
 }
 
-func (t *topic) writeInline(out outgoing) {
-	frames := [1]*Frame{out.frame}
-	batch := Batch{Frames: frames[:], Wire: out.frame.wire}
+func (t *topic) writeInline(out []outgoing) {
+	if len(out) > 1 {
+		frames, joint := join(out, nil)
+		t.bus.metrics.sent(writeTo(t.subs, out, Batch{Frames: frames, Wire: joint}), len(out))
+		return
+	}
+	frames := [1]*Frame{out[0].frame}
+	batch := Batch{Frames: frames[:], Wire: out[0].frame.wire}
 	sent := 0
 	for i := range t.subs {
-		if e := &t.subs[i]; out.to.admits(&e.tags) {
+		if e := &t.subs[i]; out[0].to.admits(&e.tags) {
 			e.sub.Deliver(batch)
 			sent++
 		}
 	}
 	t.bus.metrics.sent(sent, 1)
+}
+
+// join puts frames one behind the other into buf.
+func join(out []outgoing, buf []byte) (frames []*Frame, joint []byte) {
+	frames = make([]*Frame, len(out))
+	for i := range out {
+		frames[i] = out[i].frame
+		buf = append(buf, out[i].frame.wire...)
+	}
+	return frames, buf
 }
 
 // fanOut is the state of a topic's goroutine between its rounds.
@@ -251,16 +282,9 @@ func cut(out []outgoing) int {
 
 // round writes one batch to every subscriber.
 func (t *topic) round(out []outgoing) {
-	frames := make([]*Frame, len(out))
-	for i := range out {
-		frames[i] = out[i].frame
-	}
-	batch := Batch{Frames: frames, Wire: frames[0].wire}
+	batch := Batch{Frames: []*Frame{out[0].frame}, Wire: out[0].frame.wire}
 	if len(out) > 1 {
-		t.fan.joint = t.fan.joint[:0]
-		for _, f := range frames {
-			t.fan.joint = append(t.fan.joint, f.wire...)
-		}
+		batch.Frames, t.fan.joint = join(out, t.fan.joint[:0])
 		batch.Wire = t.fan.joint
 		if cap(t.fan.joint) > 4*maxBatch {
 			t.fan.joint = nil

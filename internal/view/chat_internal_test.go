@@ -13,7 +13,7 @@ func TestM2_ChatStatementsPlan(t *testing.T) {
 	t.Parallel()
 	for _, sql := range []string{
 		messagesByIDSQL, messageByIDSQL, messagesNewestSQL, messagesBeforeSQL, messagesAfterSQL, lastMessagesSQL, membersSQL, roomMembersSQL, roomSQL, personalRoomsSQL, sideRoomsSQL,
-		unreadSQL, unreadInSQL, contactsSQL, contactByIDSQL, activePeople, peersSQL, roomsWithSQL, guestsSQL, ownerIDSQL, seatsSQL, oneMemberSQL,
+		unreadSQL, unreadInSQL, contactsSQL, contactByIDSQL, activePeople, peersSQL, circlesSQL, roomsWithSQL, guestsSQL, ownerIDSQL, seatsSQL, oneMemberSQL,
 	} {
 		plan := pgtest.Plan(t, sql)
 		if sql == messagesByIDSQL {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/agntchat/agntchat/internal/id"
@@ -158,6 +159,41 @@ func Peers(ctx context.Context, q pg.Querier, p id.Participant) ([]Peer, error) 
 	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Peer])
 	if err != nil {
 		return nil, fmt.Errorf("list peers: %w", err)
+	}
+	return out, nil
+}
+
+// circlesSQL are the rooms and workspaces of people, and they with their agents, each
+// with the ids of all who are in it, one behind the other.
+const circlesSQL = `SELECT string_agg(uuid_send(o.participant_id), ''::bytea) AS ids FROM conversation_members o
+		WHERE o.conversation_id = ANY(ARRAY(SELECT DISTINCT me.conversation_id FROM conversation_members me
+			JOIN conversations c ON c.id = me.conversation_id AND c.deleted_at IS NULL WHERE me.participant_id = ANY($1::uuid[])))
+		GROUP BY o.conversation_id
+	UNION ALL SELECT string_agg(uuid_send(w.account_id), ''::bytea) FROM memberships w
+		WHERE w.organization_id = ANY(ARRAY(SELECT DISTINCT me.organization_id FROM memberships me WHERE me.account_id = ANY($1::uuid[])))
+		GROUP BY w.organization_id
+	UNION ALL SELECT string_agg(uuid_send(b.id), ''::bytea) || uuid_send(b.owner_id) FROM agents b WHERE b.owner_id = ANY($1::uuid[]) GROUP BY b.owner_id`
+
+// Circles are the sets of participants in which people meet: two of them are Peers
+// when they are in one. Each has at least one of the people given.
+func Circles(ctx context.Context, q pg.Querier, people []id.Participant) ([][]id.Participant, error) {
+	rows, err := q.Query(ctx, circlesSQL, id.Strings(people))
+	if err != nil {
+		return nil, fmt.Errorf("list circles: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) ([]id.Participant, error) {
+		var ids []byte
+		if err := row.Scan(&ids); err != nil {
+			return nil, err
+		}
+		circle := make([]id.Participant, len(ids)/16)
+		for i := range circle {
+			circle[i] = id.From[id.Participant](uuid.UUID(ids[16*i : 16*i+16]))
+		}
+		return circle, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list circles: %w", err)
 	}
 	return out, nil
 }

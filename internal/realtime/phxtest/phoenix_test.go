@@ -107,13 +107,16 @@ func (s *site) start(addr string) error {
 		return err
 	}
 	bus := realtime.NewBus(realtime.Config{})
-	online := presence.New(presence.Config{Grace: 20 * time.Millisecond, OnChange: func(c presence.Change) {
-		diff := map[string]any{"joins": map[string]any{}, "leaves": map[string]any{}}
-		side := "leaves"
-		if c.Online {
-			side = "joins"
+	online := presence.New(presence.Config{Grace: 20 * time.Millisecond, OnChange: func(changes []presence.Change) {
+		joins, leaves := map[string]any{}, map[string]any{}
+		for _, c := range changes {
+			if c.Online {
+				joins[c.Participant] = metas(c.Participant)
+			} else {
+				leaves[c.Participant] = metas(c.Participant)
+			}
 		}
-		diff[side] = map[string]any{c.Participant: metas(c.Participant)}
+		diff := map[string]any{"joins": joins, "leaves": leaves}
 		_ = bus.Broadcast(realtime.Message{Topic: "presence:all", Event: "presence_diff", Payload: diff})
 	}})
 	s.addr, s.bus, s.online, s.done = ln.Addr().String(), bus, online, make(chan struct{})

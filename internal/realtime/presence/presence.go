@@ -34,11 +34,19 @@ type Change struct {
 type Config struct {
 	Grace  time.Duration // after the last connection ended (5 s)
 	Warmup time.Duration // for participants given to Assume (10 s)
-	// OnChange hears of every change, one at a time and in order. It runs
-	// outside of all locks and may call the Tracker. Changes that undo each
-	// other before it came to them are left out. Nil hears nothing.
-	OnChange func(Change)
+	// Moment is how long changes gather after some were told (200 ms). A change that
+	// comes when it is quiet is told at once; when a thousand come within a second,
+	// everybody hears of them a few times and not a thousand times.
+	Moment time.Duration
+	// OnChange hears of every change, in order, those of one moment together and at
+	// most MaxChanges at a time. It runs outside of all locks, never twice at once,
+	// and may call the Tracker. Changes that undo each other before it came to them
+	// are left out. Nil hears nothing.
+	OnChange func([]Change)
 }
+
+// MaxChanges is the most that OnChange is told at once.
+const MaxChanges = 256
 
 // Tracker counts connections per participant. It is safe for concurrent use and
 // its methods never block on OnChange, except Close.
@@ -50,7 +58,9 @@ type Tracker struct {
 	who     map[string]*participant
 	waiting []string // participants with a change to tell, oldest first
 	telling bool     // the goroutine exists
+	told    time.Time
 	closed  bool
+	ended   chan struct{} // closed by Close
 	running sync.WaitGroup
 }
 
@@ -74,7 +84,10 @@ func New(cfg Config) *Tracker {
 	if cfg.Warmup == 0 {
 		cfg.Warmup = 10 * time.Second
 	}
-	return &Tracker{cfg: cfg, born: time.Now(), who: make(map[string]*participant)}
+	if cfg.Moment == 0 {
+		cfg.Moment = 200 * time.Millisecond
+	}
+	return &Tracker{cfg: cfg, born: time.Now(), who: make(map[string]*participant), ended: make(chan struct{})}
 }
 
 // Assume counts participants as online, because they were before the restart,
@@ -213,6 +226,9 @@ func (t *Tracker) All() []string {
 // Close stops all timers and waits for OnChange; it is not called afterwards.
 func (t *Tracker) Close() {
 	t.mu.Lock()
+	if !t.closed {
+		close(t.ended)
+	}
 	t.closed = true
 	t.waiting = nil
 	for _, p := range t.who {
@@ -242,21 +258,45 @@ func (t *Tracker) tell(name string, p *participant) {
 	}
 }
 
-// run tells the changes and ends when there are none.
+// run tells the changes, a moment's at a time, and ends when there are none.
 func (t *Tracker) run() {
-	for {
-		c, ok := t.next()
-		if !ok {
+	for t.momentIsOver() {
+		changes := t.next()
+		if changes == nil {
 			return
 		}
-		t.cfg.OnChange(c)
+		t.cfg.OnChange(changes)
+		t.mu.Lock()
+		t.told = time.Now()
+		t.mu.Unlock()
 	}
 }
 
-func (t *Tracker) next() (Change, bool) {
+// momentIsOver waits until the last telling is long enough ago; false when the
+// tracker was closed.
+func (t *Tracker) momentIsOver() bool {
+	t.mu.Lock()
+	left := t.cfg.Moment - time.Since(t.told)
+	many := len(t.waiting) >= MaxChanges || len(t.waiting) == 0
+	t.mu.Unlock()
+	if left <= 0 || many {
+		return true
+	}
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-t.ended:
+		return false
+	}
+}
+
+// next takes what is to be told; nil ends the goroutine.
+func (t *Tracker) next() (changes []Change) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for len(t.waiting) > 0 {
+	for len(t.waiting) > 0 && len(changes) < MaxChanges {
 		name := t.waiting[0]
 		t.waiting = t.waiting[1:]
 		p := t.who[name]
@@ -264,14 +304,15 @@ func (t *Tracker) next() (Change, bool) {
 		online := p.online()
 		changed := online != p.told
 		p.told = online
-		c := Change{Participant: name, Online: online, Devices: p.devices()}
-		t.forget(name, p)
 		if changed {
-			return c, true
+			changes = append(changes, Change{Participant: name, Online: online, Devices: p.devices()})
 		}
+		t.forget(name, p)
 	}
-	t.telling, t.waiting = false, nil
-	return Change{}, false
+	if changes == nil {
+		t.telling, t.waiting = false, nil
+	}
+	return changes
 }
 
 // forget drops the record of somebody who is offline and was said to be.

@@ -19,17 +19,20 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func watch(t *testing.T) (*presence.Tracker, func() []string) {
 	var mu sync.Mutex
 	var log []string
-	tr := presence.New(presence.Config{OnChange: func(c presence.Change) {
+	tr := presence.New(presence.Config{OnChange: func(changes []presence.Change) {
 		mu.Lock()
 		defer mu.Unlock()
-		sign := "-"
-		if c.Online {
-			sign = "+"
+		for _, c := range changes {
+			sign := "-"
+			if c.Online {
+				sign = "+"
+			}
+			log = append(log, sign+c.Participant)
 		}
-		log = append(log, sign+c.Participant)
 	}})
 	t.Cleanup(tr.Close)
 	return tr, func() []string {
+		pass(200 * time.Millisecond) // what came within a moment is told when it is over
 		synctest.Wait()
 		mu.Lock()
 		defer mu.Unlock()
@@ -162,8 +165,10 @@ func TestSlowListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		var log []string
-		tr := presence.New(presence.Config{OnChange: func(c presence.Change) {
-			log = append(log, fmt.Sprint(c.Participant, c.Online))
+		tr := presence.New(presence.Config{OnChange: func(changes []presence.Change) {
+			for _, c := range changes {
+				log = append(log, fmt.Sprint(c.Participant, c.Online))
+			}
 			<-release
 		}})
 		tr.Connect("ann", "1", presence.Device{})
@@ -174,11 +179,53 @@ func TestSlowListener(t *testing.T) {
 		}
 		tr.Connect("cyd", "1", presence.Device{})
 		close(release)
+		pass(time.Second)
 		synctest.Wait()
 		if got := fmt.Sprint(log); got != "[anntrue cydtrue]" {
 			t.Fatal(got)
 		}
 		tr.Close()
+	})
+}
+
+// TestMoment: the first change is told at once, those that follow together, and a
+// crowd in portions.
+func TestMoment(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var sizes []int
+		began := time.Now()
+		var at []time.Duration
+		tr := presence.New(presence.Config{OnChange: func(changes []presence.Change) {
+			sizes, at = append(sizes, len(changes)), append(at, time.Since(began))
+		}})
+		tr.Connect("ann", "1", presence.Device{})
+		synctest.Wait()
+		for n := range 20 {
+			tr.Connect(fmt.Sprint("p", n), "1", presence.Device{})
+			pass(5 * time.Millisecond)
+		}
+		pass(time.Second)
+		for n := range 600 {
+			tr.Connect(fmt.Sprint("crowd", n), "1", presence.Device{})
+			if n == 0 {
+				synctest.Wait() // told at once; the others within its moment
+			}
+		}
+		pass(time.Second)
+		tr.Connect("zoe", "1", presence.Device{})
+		synctest.Wait()
+		if got := fmt.Sprint(sizes); got != "[1 20 1 256 256 87 1]" {
+			t.Fatal(got)
+		}
+		if at[0] != 0 || at[1] != 200*time.Millisecond || at[2] != 1100*time.Millisecond || at[6] != 2100*time.Millisecond {
+			t.Fatal(at)
+		}
+		tr.Connect("late", "1", presence.Device{})
+		tr.Close() // does not wait for the moment to be over, and tells nothing more
+		if len(sizes) != 7 {
+			t.Fatal(sizes)
+		}
 	})
 }
 
