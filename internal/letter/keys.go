@@ -30,15 +30,13 @@ func (o *Office) Known(ctx context.Context, address string) (known bool, err err
 // one-time keys are new: a key that was published before, claimed or not, is not
 // added again. ErrTooManyKeys when too many would be unclaimed.
 func (o *Office) Publish(ctx context.Context, c Call, p Publication) (added int, err error) {
-	err = o.do(ctx, c, func(ctx context.Context, tx *pg.Tx) error {
-		var fallbackID, fallback *string
-		if p.Fallback != nil {
-			fallbackID, fallback = &p.Fallback.ID, &p.Fallback.Key
-		}
-		// The row of the mailbox is locked from here on: publications of one address follow each other.
-		if _, err := tx.Exec(ctx, sqlPublish, c.Caller, p.IdentityKey, p.SigningKey, fallbackID, fallback, c.Now.UTC()); err != nil {
-			return fmt.Errorf("publish mailbox: %w", err)
-		}
+	var fallbackID, fallback *string
+	if p.Fallback != nil {
+		fallbackID, fallback = &p.Fallback.ID, &p.Fallback.Key
+	}
+	// The row of the mailbox is locked from here on: publications of one address follow each other.
+	open := statement{sql: sqlPublish, args: []any{c.Caller, p.IdentityKey, p.SigningKey, fallbackID, fallback, c.Now.UTC()}}
+	err = o.do(ctx, c, open, func(ctx context.Context, tx *pg.Tx) error {
 		ids, keys := make([]string, len(p.OneTime)), make([]string, len(p.OneTime))
 		for n, k := range p.OneTime {
 			ids[n], keys[n] = k.ID, k.Key
@@ -51,11 +49,11 @@ func (o *Office) Publish(ctx context.Context, c Call, p Publication) (added int,
 		if added == 0 || o.Limits.OneTimeKeys <= 0 {
 			return nil
 		}
-		var open int
-		if err := tx.QueryRow(ctx, sqlUnclaimed, c.Caller).Scan(&open); err != nil {
+		var unclaimed int
+		if err := tx.QueryRow(ctx, sqlUnclaimed, c.Caller).Scan(&unclaimed); err != nil {
 			return fmt.Errorf("count one-time keys: %w", err)
 		}
-		if open > o.Limits.OneTimeKeys {
+		if unclaimed > o.Limits.OneTimeKeys {
 			return ErrTooManyKeys
 		}
 		return nil
@@ -66,16 +64,14 @@ func (o *Office) Publish(ctx context.Context, c Call, p Publication) (added int,
 // CountKeys tells the caller how many of its one-time keys are unclaimed and
 // whether it has a fallback key; an unknown caller has neither.
 func (o *Office) CountKeys(ctx context.Context, c Call) (unclaimed int, fallback bool, err error) {
-	err = o.do(ctx, c, func(ctx context.Context, tx *pg.Tx) error {
-		var newDay bool
-		err := tx.QueryRow(ctx, sqlCountKeys, c.Caller, c.Now.UTC()).Scan(&unclaimed, &fallback, &newDay)
-		if pg.IsNotFound(err) {
-			unclaimed, fallback = 0, false
+	var newDay bool
+	known := false
+	count := statement{sqlCountKeys, []any{c.Caller, c.Now.UTC()}, pg.ReadValues(&known, &unclaimed, &fallback, &newDay)}
+	err = o.do(ctx, c, count, func(ctx context.Context, tx *pg.Tx) error {
+		if !known || !newDay {
 			return nil
 		}
-		if err == nil && newDay {
-			_, err = tx.Exec(ctx, sqlSeen, c.Caller, c.Now.UTC())
-		}
+		_, err := tx.Exec(ctx, sqlSeen, c.Caller, c.Now.UTC())
 		return err
 	})
 	return unclaimed, fallback, err
@@ -83,12 +79,9 @@ func (o *Office) CountKeys(ctx context.Context, c Call) (unclaimed int, fallback
 
 // Keys are the public keys of an address. ErrUnknown.
 func (o *Office) Keys(ctx context.Context, c Call, peer string) (identityKey, signingKey string, err error) {
-	err = o.do(ctx, c, func(ctx context.Context, tx *pg.Tx) error {
-		b, err := mailboxTx(ctx, tx, peer)
-		identityKey, signingKey = b.identity, b.signing
-		return err
-	})
-	return identityKey, signingKey, err
+	var b mailbox
+	err = o.do(ctx, c, b.of(peer), b.known)
+	return b.identity, b.signing, err
 }
 
 // Claimed is a key to open a session with.
@@ -101,40 +94,40 @@ type Claimed struct {
 // ClaimKey hands out the peer's oldest unclaimed one-time key, once and to one
 // caller; when none is left the fallback key. ErrUnknown, ErrNoKeys.
 func (o *Office) ClaimKey(ctx context.Context, c Call, peer string) (out Claimed, err error) {
-	err = o.do(ctx, c, func(ctx context.Context, tx *pg.Tx) error {
-		b, err := mailboxTx(ctx, tx, peer)
-		if err != nil {
-			return err
+	var b mailbox
+	err = o.do(ctx, c, b.of(peer), func(ctx context.Context, tx *pg.Tx) error {
+		if !b.found {
+			return ErrUnknown
 		}
 		out = Claimed{IdentityKey: b.identity, SigningKey: b.signing}
-		err = tx.QueryRow(ctx, sqlClaimKey, peer, c.Now).Scan(&out.ID, &out.Key.Key)
+		err := tx.QueryRow(ctx, sqlClaimKey, peer, c.Now).Scan(&out.ID, &out.Key.Key)
 		if !pg.IsNotFound(err) {
 			return err
 		}
-		if b.fallback == nil {
+		if b.fallbackID == nil || b.fallback == nil {
 			return ErrNoKeys
 		}
-		out.Key, out.Fallback = *b.fallback, true
+		out.Key, out.Fallback = Key{ID: *b.fallbackID, Key: *b.fallback}, true
 		return nil
 	})
 	return out, err
 }
 
 type mailbox struct {
-	identity, signing string
-	fallback          *Key
+	found                bool
+	identity, signing    string
+	fallbackID, fallback *string
 }
 
-func mailboxTx(ctx context.Context, tx *pg.Tx, address string) (b mailbox, err error) {
-	var id, key *string
-	err = tx.QueryRow(ctx, sqlKeys, address).Scan(&b.identity, &b.signing, &id, &key)
-	if pg.IsNotFound(err) {
-		return b, ErrUnknown
+func (b *mailbox) of(address string) statement {
+	return statement{sqlKeys, []any{address}, pg.ReadValues(&b.found, &b.identity, &b.signing, &b.fallbackID, &b.fallback)}
+}
+
+func (b *mailbox) known(context.Context, *pg.Tx) error {
+	if !b.found {
+		return ErrUnknown
 	}
-	if id != nil && key != nil {
-		b.fallback = &Key{ID: *id, Key: *key}
-	}
-	return b, err
+	return nil
 }
 
 // collect reads rows of letters.

@@ -12,6 +12,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/agntchat/agntchat/internal/pg"
 )
 
@@ -58,13 +60,20 @@ type Call struct {
 	Admit func() error
 }
 
-// do uses up the nonce and runs fn, in one transaction. When fn refuses, the nonce
-// is used up all the same.
-func (o *Office) do(ctx context.Context, c Call, fn func(ctx context.Context, tx *pg.Tx) error) error {
+// statement is sent in the round trip of the nonce; read may be nil.
+type statement struct {
+	sql  string
+	args []any
+	read func(rows pgx.Rows) error
+}
+
+// do uses up the nonce, runs first and then fn (nil: nothing more), in one
+// transaction. When fn refuses, the nonce is used up all the same.
+func (o *Office) do(ctx context.Context, c Call, first statement, fn func(ctx context.Context, tx *pg.Tx) error) error {
 	fresh := false
 	err := o.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
 		fresh = false
-		if err := useNonceTx(ctx, tx, c); err != nil {
+		if err := useNonceTx(ctx, tx, c, first); err != nil {
 			return err
 		}
 		fresh = true
@@ -73,31 +82,38 @@ func (o *Office) do(ctx context.Context, c Call, fn func(ctx context.Context, tx
 				return err
 			}
 		}
+		if fn == nil {
+			return nil
+		}
 		return fn(ctx, tx)
 	})
 	if err == nil || !fresh || pg.IsUnavailable(err) {
 		return err
 	}
-	burnt := o.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error { return useNonceTx(ctx, tx, c) })
+	burnt := o.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error { return useNonceTx(ctx, tx, c, statement{}) })
 	if burnt != nil && !errors.Is(burnt, ErrReplay) {
 		return errors.Join(err, burnt)
 	}
 	return err
 }
 
-func useNonceTx(ctx context.Context, tx *pg.Tx, c Call) error {
+func useNonceTx(ctx context.Context, tx *pg.Tx, c Call, first statement) error {
 	sum := sha256.Sum256([]byte(c.Nonce))
-	tag, err := tx.Exec(ctx, sqlNonce, sum[:], c.Now, c.Now.Add(-NonceRetention))
-	if err == nil && tag.RowsAffected() == 0 {
+	fresh, one := false, 0
+	var b pg.Batch
+	b.Add(pg.ReadValues(&fresh, &one), sqlNonce, sum[:], c.Now, c.Now.Add(-NonceRetention))
+	if first.sql != "" {
+		b.Add(first.read, first.sql, first.args...)
+	}
+	err := pg.Run(ctx, tx, &b)
+	if err == nil && !fresh {
 		err = ErrReplay
 	}
 	return err
 }
 
 // Touch does nothing but use up the nonce: for calls that the database has no other part in.
-func (o *Office) Touch(ctx context.Context, c Call) error {
-	return o.do(ctx, c, func(context.Context, *pg.Tx) error { return nil })
-}
+func (o *Office) Touch(ctx context.Context, c Call) error { return o.do(ctx, c, statement{}, nil) }
 
 // unix is a time as letters carry it.
 func unix(t time.Time) float64 { return float64(t.Unix()) + float64(t.Nanosecond())/1e9 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/agntchat/agntchat/internal/pg"
 )
@@ -30,86 +31,85 @@ type Posted struct {
 	Hash    [sha256.Size]byte
 }
 
-// nearFull is how close to a limit a send must be to look again under a lock: more
-// than transactions can run at once.
-const nearFull = 256
-
 // Send keeps a letter for its recipient. The same ciphertext from the same sender
 // is kept once: the second call gets the first one's id. ErrUnknown,
 // ErrMailboxFull, ErrSenderFull.
+//
+// One statement looks and stores, with room to a limit for all transactions that
+// may run at once. Near a limit the mailbox is locked and it runs again, exact.
 func (o *Office) Send(ctx context.Context, c Call, to string, mtype int64, body string) (out Posted, err error) {
 	hash := sha256.Sum256([]byte(body))
-	err = o.do(ctx, c, func(ctx context.Context, tx *pg.Tx) error {
-		out = Posted{Hash: hash, SentAt: unix(c.Now)}
-		locked := false
-		for range 5 {
-			a, err := o.admissionTx(ctx, tx, c, to, hash[:])
+	over, at := unix(since(c.Now, o.Limits.LetterTTL)), unix(c.Now)
+	var a admission
+	found := false
+	try := func(room int) statement {
+		l := o.Limits
+		return statement{sqlSend, []any{
+			to, c.Caller, hash[:], over, c.Now, since(c.Now, o.Limits.RefusedTTL), at, mtype, []byte(body),
+			below(l.Mailbox, room), below(l.PerSender, room), below(int(l.MailboxBytes), 0),
+		}, pg.ReadValues(&found, a.columns()...)}
+	}
+	err = o.do(ctx, c, try(2*int(o.DB.Config().MaxConns)), func(ctx context.Context, tx *pg.Tx) error {
+		for again := range 5 {
 			switch {
-			case err != nil:
-				return err
-			case a.refusal != "":
-				out.Refusal = a.refusal
+			case a.refusal != nil:
+				out = Posted{Hash: hash, Refusal: *a.refusal}
 				return nil
-			case a.id != nil && !a.expired:
-				out.ID, out.SentAt, out.Known = *a.id, a.sentAt, true
+			case a.stored != nil:
+				out = Posted{Hash: hash, ID: *a.stored, SentAt: at}
+				return nil
+			case a.id != nil && a.sentAt > over:
+				out = Posted{Hash: hash, ID: *a.id, SentAt: a.sentAt, Known: true}
 				return nil
 			case !a.known:
 				return ErrUnknown
-			case !locked && o.near(a):
-				if _, err := tx.Exec(ctx, sqlLockMailbox, to); err != nil {
-					return fmt.Errorf("lock mailbox: %w", err)
+			case again > 0:
+				if err := o.full(a, len(body)); err != nil {
+					return err
 				}
-				locked = true
-				continue
-			}
-			if err := o.full(a, len(body)); err != nil {
-				return err
 			}
 			if a.id != nil { // it waited in vain and comes anew
 				if _, err := tx.Exec(ctx, sqlDeleteLetter, *a.id, a.sentAt); err != nil {
 					return fmt.Errorf("delete expired letter: %w", err)
 				}
 			}
-			err = tx.QueryRow(ctx, sqlStore, out.SentAt, c.Caller, to, mtype, hash[:], []byte(body)).Scan(&out.ID)
-			if !pg.IsNotFound(err) {
-				return err
+			if again == 0 {
+				if _, err := tx.Exec(ctx, sqlLockMailbox, to); err != nil {
+					return fmt.Errorf("lock mailbox: %w", err)
+				}
+			} // else the same letter came in at the same moment
+			exact := try(0)
+			if err := tx.QueryRow(ctx, exact.sql, exact.args...).Scan(a.columns()...); err != nil {
+				return fmt.Errorf("send: %w", err)
 			}
-			// The same letter came in at the same moment: look again.
 		}
 		return ErrNotAdmittable
 	})
 	return out, err
 }
 
+// admission is what sqlSend found; stored is the new letter's id, when it stored it.
 type admission struct {
 	known    bool
-	refusal  string
+	refusal  *string
 	id       *int64
 	sentAt   float64
-	expired  bool
 	waiting  int
 	ofSender int
 	bytes    int64
+	stored   *int64
 }
 
-func (o *Office) admissionTx(ctx context.Context, tx *pg.Tx, c Call, to string, hash []byte) (a admission, err error) {
-	var refusal *string
-	over := unix(since(c.Now, o.Limits.LetterTTL))
-	err = tx.QueryRow(ctx, sqlAdmission, to, c.Caller, hash, over, c.Now, since(c.Now, o.Limits.RefusedTTL)).
-		Scan(&a.known, &refusal, &a.id, &a.sentAt, &a.waiting, &a.ofSender, &a.bytes)
-	if err != nil {
-		return a, fmt.Errorf("look at mailbox: %w", err)
-	}
-	if refusal != nil {
-		a.refusal = *refusal
-	}
-	a.expired = a.id != nil && a.sentAt <= over
-	return a, nil
+func (a *admission) columns() []any {
+	return []any{&a.known, &a.refusal, &a.id, &a.sentAt, &a.waiting, &a.ofSender, &a.bytes, &a.stored}
 }
 
-func (o *Office) near(a admission) bool {
-	l := o.Limits
-	return (l.Mailbox > 0 && a.waiting+nearFull > l.Mailbox) || (l.PerSender > 0 && a.ofSender+nearFull > l.PerSender)
+// below is what may wait already for one more to be stored; -1 is no limit.
+func below(limit, room int) int {
+	if limit <= 0 {
+		return -1
+	}
+	return max(limit-room, 0)
 }
 
 func (o *Office) full(a admission, size int) error {
@@ -132,10 +132,11 @@ const (
 // Peek shows the caller's letters, all or those of one sender, in the order of
 // arrival, and leaves them. Letters that are being handed out are left out.
 func (o *Office) Peek(ctx context.Context, c Call, from string) (out []Letter, err error) {
-	err = o.do(ctx, c, func(ctx context.Context, tx *pg.Tx) (err error) {
-		out, err = collect(tx.Query(ctx, sqlPeek, c.Caller, from, unix(since(c.Now, o.Limits.LetterTTL)), c.Now, answerBytes, answerLetters))
+	peek := statement{sqlPeek, []any{c.Caller, from, unix(since(c.Now, o.Limits.LetterTTL)), c.Now, answerBytes, answerLetters}, func(rows pgx.Rows) (err error) {
+		out, err = collect(rows, nil)
 		return err
-	})
+	}}
+	err = o.do(ctx, c, peek, nil)
 	return out, err
 }
 
@@ -144,9 +145,15 @@ func (o *Office) Peek(ctx context.Context, c Call, from string) (out []Letter, e
 // there is no letter. End it by Collected or GiveBack; otherwise the letters come
 // again when it has run out.
 func (o *Office) Lease(ctx context.Context, c Call, from string) (lease string, out []Letter, err error) {
-	err = o.do(ctx, c, func(ctx context.Context, tx *pg.Tx) (err error) {
+	found, waits, over := false, false, unix(since(c.Now, o.Limits.LetterTTL))
+	look := statement{sqlAnyWaiting, []any{c.Caller, from, over, c.Now}, pg.ReadValues(&found, &waits)}
+	err = o.do(ctx, c, look, func(ctx context.Context, tx *pg.Tx) (err error) {
+		out = nil
+		if !waits { // most calls: they are polls
+			return nil
+		}
 		lease = uuid.NewString()
-		out, err = collect(tx.Query(ctx, sqlLease, c.Caller, from, unix(since(c.Now, o.Limits.LetterTTL)), c.Now, answerBytes, answerLetters, lease, c.Now.Add(o.Limits.Lease)))
+		out, err = collect(tx.Query(ctx, sqlLease, c.Caller, from, over, c.Now, answerBytes, answerLetters, lease, c.Now.Add(o.Limits.Lease)))
 		return err
 	})
 	if err != nil || len(out) == 0 {
@@ -167,7 +174,7 @@ func (o *Office) Collected(ctx context.Context, recipient, lease string) (delete
 
 // Confirm is Collected as a call of the recipient itself.
 func (o *Office) Confirm(ctx context.Context, c Call, lease string) (deleted int, err error) {
-	err = o.do(ctx, c, func(ctx context.Context, tx *pg.Tx) (err error) {
+	err = o.do(ctx, c, statement{}, func(ctx context.Context, tx *pg.Tx) (err error) {
 		deleted, err = collectedTx(ctx, tx, c.Caller, lease)
 		return err
 	})
@@ -193,10 +200,8 @@ func (o *Office) GiveBack(ctx context.Context, recipient, lease string) error {
 // Refuse remembers that the caller does not take the ciphertext of this hash; sig
 // is the proof for its sender. The oldest refusals beyond the limit are forgotten.
 func (o *Office) Refuse(ctx context.Context, c Call, hash [sha256.Size]byte, sig string) error {
-	return o.do(ctx, c, func(ctx context.Context, tx *pg.Tx) error {
-		if _, err := tx.Exec(ctx, sqlRefuse, c.Caller, hash[:], sig, c.Now); err != nil {
-			return fmt.Errorf("refuse: %w", err)
-		}
+	refuse := statement{sql: sqlRefuse, args: []any{c.Caller, hash[:], sig, c.Now}}
+	return o.do(ctx, c, refuse, func(ctx context.Context, tx *pg.Tx) error {
 		if o.Limits.Refusals <= 0 {
 			return nil
 		}

@@ -3,9 +3,10 @@ package letter
 // Times come from the caller (relay: an injectable clock); nothing here asks the
 // database for the time.
 
-// sqlNonce changes a row when the nonce is new or old enough to be forgotten.
+// sqlNonce gives a row when the nonce is new or old enough to be forgotten.
 const sqlNonce = `INSERT INTO letter_nonces (nonce, seen_at) VALUES ($1::bytea, $2::timestamptz)
-ON CONFLICT (nonce) DO UPDATE SET seen_at = EXCLUDED.seen_at WHERE letter_nonces.seen_at < $3::timestamptz`
+ON CONFLICT (nonce) DO UPDATE SET seen_at = EXCLUDED.seen_at WHERE letter_nonces.seen_at < $3::timestamptz
+RETURNING 1`
 
 const (
 	sqlMailboxExists = `SELECT EXISTS (SELECT FROM letter_mailboxes WHERE address = $1)`
@@ -37,21 +38,27 @@ RETURNING key_id, key`
 )
 
 const (
-	// sqlAdmission is everything a send must know: whether the recipient is known,
+	// sqlSend finds everything a send must know: whether the recipient is known,
 	// whether this ciphertext was refused or is here already, and what waits. Letters
-	// that are being handed out do not count.
-	sqlAdmission = `SELECT (` + sqlMailboxExists + `),
-  (SELECT sig FROM letter_refusals WHERE recipient = $1 AND hash = $3::bytea AND refused_at > $6::timestamptz),
-  (SELECT id FROM letters WHERE recipient = $1 AND sender = $2 AND hash = $3::bytea),
-  COALESCE((SELECT sent_at FROM letters WHERE recipient = $1 AND sender = $2 AND hash = $3::bytea), 0),
-  count(*), count(*) FILTER (WHERE sender = $2), COALESCE(sum(octet_length(body)), 0)::bigint
-FROM letters WHERE recipient = $1 AND sent_at > $4::double precision AND (lease_until IS NULL OR lease_until <= $5::timestamptz)`
+	// that are being handed out do not count. It stores the letter when less than $10
+	// letters, $11 of this sender and $12 bytes wait (-1: no limit).
+	sqlSend = `WITH a AS (
+  SELECT (` + sqlMailboxExists + `) AS known,
+    (SELECT sig FROM letter_refusals WHERE recipient = $1 AND hash = $3::bytea AND refused_at > $6::timestamptz) AS refusal,
+    (SELECT id FROM letters WHERE recipient = $1 AND sender = $2 AND hash = $3::bytea) AS id,
+    COALESCE((SELECT sent_at FROM letters WHERE recipient = $1 AND sender = $2 AND hash = $3::bytea), 0) AS sent_at,
+    count(*) AS waiting, count(*) FILTER (WHERE sender = $2) AS of_sender, COALESCE(sum(octet_length(body)), 0)::bigint AS bytes
+  FROM letters WHERE recipient = $1 AND sent_at > $4::double precision AND (lease_until IS NULL OR lease_until <= $5::timestamptz)
+), kept AS (
+  INSERT INTO letters (sent_at, sender, recipient, mtype, hash, body)
+  SELECT $7::double precision, $2, $1, $8::bigint, $3::bytea, $9::bytea FROM a
+  WHERE a.known AND a.refusal IS NULL AND a.id IS NULL AND ($10::bigint < 0 OR a.waiting < $10::bigint)
+    AND ($11::bigint < 0 OR a.of_sender < $11::bigint) AND ($12::bigint < 0 OR a.bytes + octet_length($9::bytea) <= $12::bigint)
+  ON CONFLICT (recipient, sender, hash) DO NOTHING RETURNING id
+)
+SELECT known, refusal, id, sent_at, waiting, of_sender, bytes, (SELECT id FROM kept) FROM a`
 
 	sqlLockMailbox = `SELECT address FROM letter_mailboxes WHERE address = $1 FOR UPDATE`
-
-	sqlStore = `INSERT INTO letters (sent_at, sender, recipient, mtype, hash, body)
-VALUES ($1::double precision, $2, $3, $4::bigint, $5::bytea, $6::bytea)
-ON CONFLICT (recipient, sender, hash) DO NOTHING RETURNING id`
 
 	sqlDeleteLetter = `DELETE FROM letters WHERE id = $1::bigint AND sent_at <= $2::double precision`
 
@@ -62,6 +69,9 @@ ON CONFLICT (recipient, sender, hash) DO NOTHING RETURNING id`
     WHERE recipient = $1 AND ($2 = '' OR sender = $2) AND sent_at > $3::double precision AND (lease_until IS NULL OR lease_until <= $4::timestamptz)
     ORDER BY id LIMIT $6::bigint) AS w
   WHERE w.before < $5::bigint`
+
+	sqlAnyWaiting = `SELECT EXISTS (SELECT FROM letters
+    WHERE recipient = $1 AND ($2 = '' OR sender = $2) AND sent_at > $3::double precision AND (lease_until IS NULL OR lease_until <= $4::timestamptz))`
 
 	sqlPeek = `SELECT id, sent_at, sender, mtype, body FROM letters WHERE id = ANY(ARRAY(` + sqlWaiting + `)) ORDER BY id`
 
@@ -115,7 +125,7 @@ const (
 
 // statements lists all, for the test that plans them.
 var statements = []string{
-	sqlNonce, sqlMailboxExists, sqlPublish, sqlAddKeys, sqlUnclaimed, sqlCountKeys, sqlSeen, sqlKeys, sqlClaimKey, sqlAdmission, sqlLockMailbox, sqlStore,
+	sqlNonce, sqlMailboxExists, sqlPublish, sqlAddKeys, sqlUnclaimed, sqlCountKeys, sqlSeen, sqlKeys, sqlClaimKey, sqlSend, sqlLockMailbox, sqlAnyWaiting,
 	sqlDeleteLetter, sqlPeek, sqlLease, sqlCollected, sqlGiveBack, sqlRefuse, sqlEvictRefusals, sqlKeyAllowed, sqlAddAPIKey, sqlAPIKeys, sqlSetDisabled,
 	sqlDropAPIKey, sqlSweepNonces, sqlSweepLetters, sqlSweepRefusals, sqlSweepKeys, sqlSweepMailboxes,
 }
