@@ -24,7 +24,8 @@ var suites = []Suite{
 	{"files", nil}, {"soul", nil}, {"profile", nil}, {"context", nil}, {"memory", nil}, {"telemetry", nil},
 	{"external", nil}, {"dm", nil}, {"huddles", nil}, {"health", nil}, {"agent_queries", nil}, {"catalogue", nil},
 	{"owner_accounts", nil}, {"bridge_tasks", bridgeTasks}, {"bridge_asks", bridgeAsks}, {"catalogue_rules", catalogueRules},
-	{"bridge_toolkit", bridgeToolkit}, {"message_types", nil},
+	{"bridge_toolkit", bridgeToolkit}, {"message_types", nil}, {"task_races", taskRaces}, {"approval_races", approvalRaces},
+	{"inbox_races", inboxRaces},
 }
 
 // Suites returns every suite of the gateway contract.

@@ -59,6 +59,8 @@ func TestSuitesFailOnFaults(t *testing.T) {
 		{"no_read_event", "Day/Echo_and_unread", "badge of the other device"},
 		{"accept_twice", "Gateway/task_life", "second_delivery_is_refused"},
 		{"ends_twice", "Gateway/task_life", "second_complete_already_ended"},
+		{"accept_twice", "Gateway/task_races/Accept", "deliveries were accepted"},
+		{"ends_twice", "Gateway/task_races/Ends", "calls ended the task"},
 		{"rpc_error_member", "Gateway/bridge_tasks/Subtasks", "JSON-RPC error member"},
 		{"no_task_directives", "Gateway/bridge_tasks/Completed", "promptDirectives"},
 		{"no_stop_task", "Gateway/task_stop", "no gateway_command"},
@@ -69,7 +71,7 @@ func TestSuitesFailOnFaults(t *testing.T) {
 		{"long_request", "Gateway/bridge_asks/Life", "at most 300 s"},
 		{"anonymous_query", "Gateway/agent_queries", "accepted are [400]"},
 	} {
-		t.Run(c.fault, func(t *testing.T) {
+		t.Run(c.fault+" "+c.part, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFaultySuites$/"+c.part+"$", "-test.timeout=100s")
 			cmd.Env = append(os.Environ(), faultVar+"="+c.fault)
