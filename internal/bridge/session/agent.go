@@ -42,6 +42,7 @@ type Agent struct {
 	profile    Profile
 	profileAt  time.Time
 	health     Health
+	proven     bool // a turn has shown the backend's health
 	work       map[string]*work
 	draining   bool
 	slots      chan struct{}

@@ -114,9 +114,10 @@ func (a *Agent) lose(c claimRef) {
 	}
 }
 
-// setHealth records what the last turn or check said about the backend and
-// tells the server at once when it changed.
-func (a *Agent) setHealth(err error) {
+// setHealth records what a turn said about the backend, or with check what the check
+// at start said, and tells the server at once when it changed. A turn knows better
+// than the check, which may end after it.
+func (a *Agent) setHealth(err error, check bool) {
 	h := Health{Status: "ok"}
 	if err != nil {
 		e := backend.AsError(err)
@@ -142,6 +143,11 @@ func (a *Agent) setHealth(err error) {
 		}
 	}
 	a.mu.Lock()
+	if check && a.proven {
+		a.mu.Unlock()
+		return
+	}
+	a.proven = a.proven || !check
 	changed := a.health.Status != h.Status
 	a.health = h
 	a.mu.Unlock()

@@ -52,7 +52,7 @@ func (a *Agent) warmUp(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	a.setHealth(err)
+	a.setHealth(err, true)
 	if err != nil {
 		a.log.Warn("model backend is not usable yet", slog.Any("error", err))
 		return

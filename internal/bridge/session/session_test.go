@@ -310,6 +310,9 @@ func TestB1_EachFailureIsItsOwnState(t *testing.T) {
 			}
 			s.Wait("the health to arrive", func() bool {
 				hs := s.Heartbeats()
+				if len(hs) == 0 {
+					return false
+				}
 				h := hs[len(hs)-1]["backend_health"].(map[string]any)
 				return h["status"] == c.health && (c.health != "rate_limited" || h["reset_at"] != nil)
 			})

@@ -59,7 +59,7 @@ func (a *Agent) turn(w *work) (d draft, ok bool) {
 	for _, t := range res.ToolUses {
 		d.Body.ToolUses = append(d.Body.ToolUses, toolUse{t})
 	}
-	a.setHealth(err)
+	a.setHealth(err, false)
 	if err == nil && res.Waiting {
 		d.Body.Outcome = outcomePassed
 		d.Body.Error = &completionErr{Code: "awaiting_approval", Message: "A call waits for an approval."}
