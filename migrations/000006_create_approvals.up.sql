@@ -17,7 +17,7 @@ CREATE TABLE approvals (
     edited_hash     text,
     description     text NOT NULL DEFAULT '',
     reason          text NOT NULL DEFAULT '',
-    risk            text NOT NULL CHECK (risk IN ('low', 'medium', 'high')),
+    risk            text NOT NULL CHECK (risk IN ('low', 'medium', 'high', 'critical')),
     scope_kind      text NOT NULL CHECK (scope_kind IN ('exec', 'dir', 'host', 'domain', 'exact', 'any')),
     scope_facet     text,
     -- Resolved when asked, never widened later. Nobody else sees or decides it.
@@ -49,9 +49,8 @@ CREATE TABLE approvals (
 );
 COMMENT ON TABLE approvals IS 'owner: approval';
 ALTER TABLE approvals ENABLE ROW LEVEL SECURITY;
-CREATE INDEX approvals_approvers_idx ON approvals USING gin (approvers) WHERE status = 'pending';
+CREATE INDEX approvals_approvers_idx ON approvals USING gin (approvers);
 CREATE INDEX approvals_agent_idx ON approvals (agent_id, inserted_at DESC);
-CREATE INDEX approvals_history_idx ON approvals (decided_by, decided_at DESC) WHERE decided_by IS NOT NULL;
 CREATE INDEX approvals_due_idx ON approvals (expires_at) WHERE status = 'pending';
 CREATE INDEX approvals_room_idx ON approvals (conversation_id) WHERE status = 'pending';
 CREATE INDEX approvals_told_idx ON approvals (told_queue_id) WHERE told_queue_id IS NOT NULL;

@@ -151,6 +151,11 @@ func newAccessWorld(ctx context.Context, s *apptest.Server) (w accessWorld, err 
 		file, err = uploaded(ctx, s, file)
 	}
 	do("owner", "POST", "/api/conversations/"+room+"/files/confirm", map[string]any{"storageKey": file})
+	ask := func(command string) string {
+		return text(do("agent", "POST", "/api/agent/permission-requests", map[string]any{"toolName": "Bash", "toolInput": map[string]any{"command": command}, "conversationId": room}), "requestId")
+	}
+	grant := text(do("owner", "POST", "/api/permission-requests/"+ask("git status")+"/resolve", map[string]any{"decision": "approve", "scope": "pattern"}), "grantId")
+	approval := ask("rm -rf build")
 	if err != nil {
 		return w, err
 	}
@@ -161,16 +166,28 @@ func newAccessWorld(ctx context.Context, s *apptest.Server) (w accessWorld, err 
 	if err := s.DB.QueryRow(ctx, `SELECT id::text FROM queued_messages WHERE message_id = $1::uuid`, message).Scan(&item); err != nil {
 		return w, fmt.Errorf("queue row: %w", err)
 	}
+	var secrets [2]string
+	for n := range secrets {
+		if err := s.DB.QueryRow(ctx, `INSERT INTO credential_requests (organization_id, agent_id, owner_id, label, expires_at) VALUES ($1::uuid, $2::uuid, $3::uuid, 'key', now() + interval '1 hour')
+			RETURNING id::text`, organization, ids["agent"], ids["owner"]).Scan(&secrets[n]); err != nil {
+			return w, fmt.Errorf("credential request: %w", err)
+		}
+	}
+	do("owner", "POST", "/api/credential-requests/"+secrets[1]+"/fulfill", map[string]any{"value": "s3cret"})
+	if err != nil {
+		return w, err
+	}
 	made, _ := key["key"].(map[string]any)
 	keyID, sessionID := text(made, "id"), ""
 	if list, _ := sessions["sessions"].([]any); len(list) > 0 {
 		m, _ := list[0].(map[string]any)
 		sessionID = text(m, "id")
 	}
-	if keyID == "" || sessionID == "" || room == "" || executor == "" {
+	if keyID == "" || sessionID == "" || room == "" || executor == "" || grant == "" || approval == "" {
 		return w, fmt.Errorf("incomplete: key %v, sessions %v", key, sessions)
 	}
-	w.ids = strings.NewReplacer("{file}", file, "{agent}", ids["agent"], "{conversation}", room, "{message}", message, "{participant}", ids["agent"], "{member}", ids["member"],
+	w.ids = strings.NewReplacer("{request}", approval, "{grant}", grant, "{credential}", secrets[0], "{given}", secrets[1], "{file}", file,
+		"{agent}", ids["agent"], "{conversation}", room, "{message}", message, "{participant}", ids["agent"], "{member}", ids["member"],
 		"{stranger}", ids["stranger"], "{executor}", executor, "{item}", item, "{key}", keyID, "{session}", sessionID, "{provider}", "anthropic", "{code}", "x", "{tour}", "profileTour", "{organization}", organization)
 	return w, nil
 }

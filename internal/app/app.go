@@ -45,11 +45,12 @@ type Options struct {
 
 // App is the whole server.
 type App struct {
-	Identity *flow.Identity
-	Chat     *flow.Chat
-	Gateway  *flow.Gateway
-	Tools    *flow.Tools
-	Files    *flow.Files
+	Identity  *flow.Identity
+	Chat      *flow.Chat
+	Gateway   *flow.Gateway
+	Approvals *flow.Approvals
+	Tools     *flow.Tools
+	Files     *flow.Files
 
 	opts     Options
 	log      *slog.Logger
@@ -121,9 +122,11 @@ func (a *App) build(ctx context.Context, ring *secret.Ring) error {
 	a.Gateway.Finished = obs.NewTurnMetrics(a.registry, a.Gateway.Reachable).Observe
 	a.Chat.Forget, a.Chat.Withdraw = a.Gateway.ForgetTx, a.Gateway.WithdrawTx
 
+	a.buildApprovals(ring, inserter)
 	if err := a.buildTools(ring); err != nil {
 		return err
 	}
+	a.Tools.Gate = a.Approvals
 
 	if cfg.Relay.Mount == "on" {
 		a.relay = newRelay(cfg.Relay, a.db, log, a.registry, append([]string{cfg.PublicURL + relayPrefix}, cfg.Relay.Audiences...))
@@ -138,12 +141,12 @@ func (a *App) build(ctx context.Context, ring *secret.Ring) error {
 
 	workers := river.NewWorkers()
 	a.jobs, err = jobs.NewClient(ctx, jobs.Config{
-		DB: a.db, Workers: workers, Logger: obs.AtLeast(log, slog.LevelWarn), SoftStopTimeout: cfg.DrainTimeout / 2, Periodic: []*river.PeriodicJob{worker.PrunePeriodically(), worker.PruneCallsPeriodically(), worker.TidyFilesPeriodically()},
+		DB: a.db, Workers: workers, Logger: obs.AtLeast(log, slog.LevelWarn), SoftStopTimeout: cfg.DrainTimeout / 2, Periodic: []*river.PeriodicJob{worker.PrunePeriodically(), worker.PruneCallsPeriodically(), worker.TidyFilesPeriodically(), worker.ExpirePeriodically()},
 	}, inserter)
 	if err != nil {
 		return err
 	}
-	worker.Add(workers, a.Gateway, a.Chat)
+	worker.Add(workers, a.Gateway, a.Chat, a.Approvals)
 	worker.AddTools(workers, a.Tools)
 	worker.AddFiles(workers, a.Files)
 	if a.river, err = newRiverUI(a.jobs.River(), obs.AtLeast(log, slog.LevelWarn)); err != nil {

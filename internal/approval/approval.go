@@ -53,8 +53,8 @@ func Next(s State, a Act) (State, bool) {
 	return to, ok
 }
 
-// Ours of the contract's four words a state reads as where only those are known
-// (desktop 5.8, bridge 4.9).
+// contractWords are the four words that clients of the contracts know (desktop
+// 5.8, bridge 4.9).
 var contractWords = map[State]string{
 	Pending: "pending", Approved: "approved", Edited: "approved", Denied: "denied", Expired: "expired", Superseded: "expired", Cancelled: "expired",
 }
@@ -79,9 +79,10 @@ type Risk string
 
 // The classes.
 const (
-	Low    Risk = "low"
-	Medium Risk = "medium"
-	High   Risk = "high"
+	Low      Risk = "low"
+	Medium   Risk = "medium"
+	High     Risk = "high"
+	Critical Risk = "critical" // of server tools only: always asked
 )
 
 // Limits (docs/protocol.md 9).

@@ -21,7 +21,7 @@ import (
 
 // Bounds of an action.
 const (
-	MaxAction = 512 << 10 // bytes of the canonical form
+	MaxAction = 128 << 10 // bytes of the canonical form
 	maxDepth  = 100
 )
 

@@ -105,10 +105,11 @@ func GrantTx(ctx context.Context, tx *pg.Tx, g Grant, life time.Duration) (Grant
 	return out, nil
 }
 
-// UseGrantTx finds a live grant of one of the people that covers the action, and
-// counts its use; zero when there is none.
-func UseGrantTx(ctx context.Context, tx *pg.Tx, agent id.Participant, by []id.Participant, tool string, act Action, room id.Conversation) (id.Grant, error) {
-	rows, err := tx.Query(ctx, queryGrantsFor, agent, tool, id.Strings(by), room)
+// UseGrantTx finds a live grant, of one of those who may decide, that covers the
+// action, and counts its use; zero when there is none. onlyExact: patterns and
+// whole tools do not count.
+func UseGrantTx(ctx context.Context, tx *pg.Tx, n New, onlyExact bool) (id.Grant, error) {
+	rows, err := tx.Query(ctx, queryGrantsFor, n.AgentID, n.ToolName, id.Strings(n.Approvers), n.ConversationID)
 	if err != nil {
 		return id.Grant{}, fmt.Errorf("list grants: %w", err)
 	}
@@ -117,7 +118,7 @@ func UseGrantTx(ctx context.Context, tx *pg.Tx, agent id.Participant, by []id.Pa
 		return id.Grant{}, fmt.Errorf("list grants: %w", err)
 	}
 	for _, g := range list {
-		if !g.Covers(act, room) {
+		if !g.Covers(n.Action, n.ConversationID) || (onlyExact && g.Kind != ScopeExact) {
 			continue
 		}
 		tag, err := tx.Exec(ctx, queryUseGrant, g.ID)

@@ -60,6 +60,9 @@ WHERE id = $1::uuid AND told_at IS NULL`
 
 	queryRowAgent = `SELECT agent_id FROM queued_approvals WHERE id = $1::uuid`
 
+	queryRowsOfRoom = `SELECT q.id FROM queued_approvals q WHERE q.approval_id IN (
+    SELECT a.id FROM approvals a WHERE a.conversation_id = $1::uuid AND a.durable AND a.told_at IS NULL AND ($2::uuid IS NULL OR a.agent_id = $2::uuid))`
+
 	queryUnblame = `UPDATE queued_approvals SET attempt = greatest(attempt - 1, 0) WHERE id = ANY($1::uuid[])`
 
 	queryRemoveOf = `DELETE FROM queued_approvals WHERE agent_id = $1::uuid`

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/agntchat/agntchat/internal/claim"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
@@ -53,16 +55,11 @@ func WaitingAgents(ctx context.Context, q pg.Querier, agents []id.Participant) (
 	if err != nil {
 		return nil, fmt.Errorf("waiting approvals: %w", err)
 	}
-	defer rows.Close()
-	var out []id.Participant
-	for rows.Next() {
-		var a id.Participant
-		if err := rows.Scan(&a); err != nil {
-			return nil, fmt.Errorf("waiting approvals: %w", err)
-		}
-		out = append(out, a)
+	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Participant])
+	if err != nil {
+		return nil, fmt.Errorf("waiting approvals: %w", err)
 	}
-	return out, rows.Err()
+	return out, nil
 }
 
 // Claim leases up to limit rows that this executor can resume.
@@ -127,10 +124,13 @@ func (q *Queue) ToldTx(ctx context.Context, tx *pg.Tx, w Waiting, failed bool) e
 	if _, err := q.rows.Remove(ctx, tx, w.ID); err != nil {
 		return err
 	}
-	outcome := "resumed"
 	if failed {
-		outcome = "failed"
+		return told(ctx, tx, w, "failed")
 	}
+	return told(ctx, tx, w, "resumed")
+}
+
+func told(ctx context.Context, tx *pg.Tx, w Waiting, outcome string) error {
 	if _, err := tx.Exec(ctx, queryTold, w.ApprovalID, w.ExecutorID, w.ID, w.Generation, outcome); err != nil {
 		return fmt.Errorf("mark approval told: %w", err)
 	}
@@ -153,6 +153,29 @@ func IsRow(ctx context.Context, q pg.Querier, agent id.Participant, item id.Queu
 		return false, fmt.Errorf("read approval row: %w", err)
 	}
 	return owner == agent, nil
+}
+
+// StopTx ends the rows of a room, of one agent or, when it is zero, of all: their
+// runs are not told any more. It returns them as they were.
+func (q *Queue) StopTx(ctx context.Context, tx *pg.Tx, room id.Conversation, agent id.Participant) ([]Waiting, error) {
+	rows, err := tx.Query(ctx, queryRowsOfRoom, room, agent)
+	if err != nil {
+		return nil, fmt.Errorf("approval rows of room: %w", err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[id.QueueItem])
+	if err != nil {
+		return nil, fmt.Errorf("approval rows of room: %w", err)
+	}
+	gone, err := q.rows.Remove(ctx, tx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range gone {
+		if err := told(ctx, tx, w, "failed"); err != nil {
+			return nil, err
+		}
+	}
+	return gone, nil
 }
 
 // ForgetTx drops everything that an agent's runs wait for.

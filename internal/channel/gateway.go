@@ -96,6 +96,15 @@ func (e *executorChannel) Deliver(d flow.Delivery) error {
 	return err
 }
 
+// DeliverApproval implements flow.ExecutorSocket.
+func (e *executorChannel) DeliverApproval(d flow.ApprovalDelivery) error {
+	err := e.member.Push("gateway_approval", present.GatewayApproval(d))
+	if errors.Is(err, realtime.ErrFrameTooLarge) {
+		return fmt.Errorf("%w: %w", flow.ErrUndeliverable, err)
+	}
+	return err
+}
+
 // Command implements flow.ExecutorSocket.
 func (e *executorChannel) Command(c flow.Command) error {
 	return e.member.Push("gateway_command", present.Command(c))

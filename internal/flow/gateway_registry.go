@@ -13,6 +13,8 @@ import (
 type ExecutorSocket interface {
 	// Deliver pushes one claimed turn. An error means that it will not arrive.
 	Deliver(d Delivery) error
+	// DeliverApproval pushes what was decided to the run that waits for it.
+	DeliverApproval(d ApprovalDelivery) error
 	// Command pushes a control directive.
 	Command(c Command) error
 	// Added hints that more waits behind the running turn (ours only).

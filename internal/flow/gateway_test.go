@@ -77,11 +77,12 @@ type socket struct {
 	fail  bool // the push fails, as on a dead connection
 	large bool // the turn does not fit into a frame
 
-	mu       sync.Mutex
-	turns    chan flow.Delivery
-	commands chan flow.Command
-	hints    chan flow.AddedHint
-	shut     chan string
+	mu        sync.Mutex
+	turns     chan flow.Delivery
+	decisions chan flow.ApprovalDelivery
+	commands  chan flow.Command
+	hints     chan flow.AddedHint
+	shut      chan string
 }
 
 func (b *bench) join(agent access.Actor, ex id.Executor) *socket {
@@ -95,7 +96,7 @@ func (b *bench) join(agent access.Actor, ex id.Executor) *socket {
 }
 
 func (b *bench) socket(agent access.Actor, ex id.Executor) *socket {
-	return &socket{b: b, agent: agent, ex: ex, turns: make(chan flow.Delivery, 2000), commands: make(chan flow.Command, 100), hints: make(chan flow.AddedHint, 100), shut: make(chan string, 10)}
+	return &socket{b: b, agent: agent, ex: ex, turns: make(chan flow.Delivery, 2000), decisions: make(chan flow.ApprovalDelivery, 100), commands: make(chan flow.Command, 100), hints: make(chan flow.AddedHint, 100), shut: make(chan string, 10)}
 }
 
 func (s *socket) Deliver(d flow.Delivery) error {
@@ -108,6 +109,18 @@ func (s *socket) Deliver(d flow.Delivery) error {
 		return fmt.Errorf("%w: test", flow.ErrUndeliverable)
 	}
 	s.turns <- d
+	return nil
+}
+func (s *socket) DeliverApproval(d flow.ApprovalDelivery) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fail {
+		return fmt.Errorf("connection is gone")
+	}
+	if s.large {
+		return fmt.Errorf("%w: test", flow.ErrUndeliverable)
+	}
+	s.decisions <- d
 	return nil
 }
 func (s *socket) Command(c flow.Command) error { s.commands <- c; return nil }

@@ -11,8 +11,9 @@ const noticeType = "Notice"
 
 // The codes of notices (decision 24); the web client has each in its catalogue.
 const (
-	NoticeStreak    = "agent_streak_limit"  // params: limit
-	NoticeMayNotAdd = "mention_may_not_add" // params: names; to the writer alone
+	NoticeStreak     = "agent_streak_limit"   // params: limit
+	NoticeMayNotAdd  = "mention_may_not_add"  // params: names; to the writer alone
+	NoticeNotResumed = "approval_not_resumed" // params: agent, agent_id, tool
 )
 
 // noticeText is the English text of a notice.
@@ -22,6 +23,8 @@ func noticeText(n Notice) (string, error) {
 		return fmt.Sprintf("Agents have written %v messages in a row. They pause until a person writes.", n.Params["limit"]), nil
 	case NoticeMayNotAdd:
 		return fmt.Sprintf("%v is not in this room, and you may not add members. The mention stays plain text.", n.Params["names"]), nil
+	case NoticeNotResumed:
+		return fmt.Sprintf("%v could not go on after the answer about %v. Ask again if it is still needed.", n.Params["agent"], n.Params["tool"]), nil
 	}
 	if text, ok := n.Params["text"].(string); ok && n.Code != "" {
 		return text, nil

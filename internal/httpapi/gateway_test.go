@@ -25,10 +25,11 @@ type gateway struct {
 }
 
 // Deliver and the rest implement flow.ExecutorSocket.
-func (s *gateway) Deliver(d flow.Delivery) error { s.turns <- d; return nil }
-func (s *gateway) Command(flow.Command) error    { return fmt.Errorf("no socket") } // kept for the heartbeat
-func (s *gateway) Added(flow.AddedHint) error    { return nil }
-func (s *gateway) Shut(string)                   {}
+func (s *gateway) Deliver(d flow.Delivery) error               { s.turns <- d; return nil }
+func (s *gateway) DeliverApproval(flow.ApprovalDelivery) error { return fmt.Errorf("no socket") }
+func (s *gateway) Command(flow.Command) error                  { return fmt.Errorf("no socket") } // kept for the heartbeat
+func (s *gateway) Added(flow.AddedHint) error                  { return nil }
+func (s *gateway) Shut(string)                                 {}
 
 func openGateway(t *testing.T) *gateway {
 	t.Helper()

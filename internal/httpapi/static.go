@@ -34,8 +34,6 @@ func (s Static) Mount(r chi.Router) {
 	}}))
 	r.Get("/models/providers", fixed(catalog()))
 	r.Get("/tasks", fixed(map[string]any{"tasks": []any{}}))
-	r.Get("/permission-requests", fixed(map[string]any{"requests": []any{}}))
-	r.Get("/credential-requests", fixed(map[string]any{"requests": []any{}}))
 }
 
 // catalog lists the backends and the models to choose from; any other model id can be typed.

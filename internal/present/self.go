@@ -11,7 +11,7 @@ import (
 
 // Features are the flags that are on (decision 7): each stands for something built.
 func Features() map[string]bool {
-	return map[string]bool{"stream_text": true, "turn_anchor": true}
+	return map[string]bool{"stream_text": true, "turn_anchor": true, "work_surfaces": true}
 }
 
 // Self is the signed-in person (desktop 2.5).

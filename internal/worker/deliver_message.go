@@ -26,8 +26,10 @@ func (w *DeliverMessage) Work(ctx context.Context, job *river.Job[turn.DeliverAr
 
 // Add adds every worker to the bundle. It must be called before the client starts.
 // A kind without a worker would be retried for days and then dropped.
-func Add(workers *river.Workers, gateway *flow.Gateway, chat *flow.Chat) {
+func Add(workers *river.Workers, gateway *flow.Gateway, chat *flow.Chat, approvals *flow.Approvals) {
 	river.AddWorker(workers, &DeliverMessage{Gateway: gateway})
-	river.AddWorker(workers, &RetireAgent{Gateway: gateway})
+	river.AddWorker(workers, &RetireAgent{Gateway: gateway, Approvals: approvals})
+	river.AddWorker(workers, &ExpireApprovals{Approvals: approvals})
+	river.AddWorker(workers, &SayDecision{Approvals: approvals})
 	river.AddWorker(workers, &PruneChanges{Chat: chat})
 }

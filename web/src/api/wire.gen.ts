@@ -362,6 +362,211 @@ export interface SetupLocalRequest {
   displayName: string;
 }
 
+// --- approval.go
+
+/** PermissionAsk is the body of POST /api/agent/permission-requests (bridge 3.8; ours: docs/protocol.md 9). */
+export interface PermissionAsk {
+  toolName: string;
+  toolInput: Map;
+  description: string;
+  conversationId: string;
+  taskId: string;
+  durable?: boolean;
+  ttlSeconds?: number;
+  executorId?: string;
+  runId?: string;
+  toolUseId?: string;
+  resume?: Map;
+  reason?: string;
+}
+
+/** PermissionState answers the agent's side; status is one of the contract's four words. */
+export interface PermissionState {
+  status: 'pending' | 'approved' | 'denied' | 'expired';
+  requestId: string;
+  id: string;
+  state: 'pending' | 'approved' | 'edited' | 'denied' | 'expired' | 'superseded' | 'cancelled';
+  actionHash: string;
+  expiresAt: Time;
+  text?: string;
+  /** of an edited one */
+  input?: Map;
+}
+
+/** PermissionRedeem is the body of POST /api/agent/permission-requests/:id/redeem. */
+export interface PermissionRedeem {
+  toolName: string;
+  toolInput: Map;
+  useKey: string;
+}
+
+/** PermissionRedeemed is its answer. */
+export interface PermissionRedeemed {
+  /** approved */
+  status: string;
+  requestId: string;
+  actionHash: string;
+}
+
+/** PermissionRequest is a question to those who may decide (desktop 5.8); keys from state on are ours. */
+export interface PermissionRequest {
+  id: string;
+  agentId: string;
+  ownerId: string;
+  conversationId: string | null;
+  taskId: string | null;
+  toolName: string;
+  toolInput: Map;
+  description: string | null;
+  status: 'pending' | 'approved' | 'denied' | 'expired';
+  decisionScope: string | null;
+  scopeKind: 'exec' | 'dir' | 'host' | 'domain' | 'exact' | 'any';
+  scopeFacet: string | null;
+  expiresAt: Time;
+  insertedAt: Time;
+  state: string;
+  /** canonical JSON, what the hash is of */
+  action: string;
+  actionHash: string;
+  reason: string | null;
+  risk: 'low' | 'medium' | 'high' | 'critical';
+  durable: boolean;
+  agentName: string;
+  conversationTitle: string | null;
+  scopes: 'once' | 'exact' | 'room' | 'pattern'[];
+  decidedBy: string | null;
+  decidedByName: string | null;
+  decidedAt: Time | null;
+  decisionText: string | null;
+  editedInput: Map;
+  grantId: string | null;
+  /** resumed | failed: whether the run heard of it */
+  outcome: string | null;
+  notificationCategory?: string;
+}
+
+/** PermissionRequests answers GET /api/permission-requests. */
+export interface PermissionRequests {
+  requests: PermissionRequest[];
+  hasMore?: boolean;
+}
+
+/** PermissionResolve is the body of POST /api/permission-requests/:id/resolve; keys from scope on are ours. */
+export interface PermissionResolve {
+  decision: 'approve' | 'deny' | 'edit';
+  always: boolean;
+  scope?: string;
+  grantDays?: number;
+  text?: string;
+  input?: Map;
+}
+
+/** ApprovalGrant is a standing yes. */
+export interface ApprovalGrant {
+  id: string;
+  agentId: string;
+  agentName: string;
+  toolName: string;
+  scopeKind: string;
+  scopeFacet: string | null;
+  conversationId: string | null;
+  conversationTitle: string | null;
+  uses: number;
+  lastUsedAt: Time | null;
+  expiresAt: Time;
+  insertedAt: Time;
+}
+
+/** ApprovalGrants answers GET /api/approval-grants. */
+export interface ApprovalGrants {
+  grants: ApprovalGrant[];
+}
+
+/** GatewayApproval tells a run what was decided (docs/protocol.md 9). */
+export interface GatewayApproval {
+  id: string;
+  generation: number;
+  leaseSeconds: number;
+  requestId: string;
+  status: 'approved' | 'edited' | 'denied' | 'expired';
+  actionHash: string;
+  toolName: string;
+  input: Map;
+  edited: boolean;
+  text?: string;
+  resume: Map;
+  runId: string | null;
+  toolUseId: string | null;
+  conversationId: string | null;
+  taskId: string | null;
+}
+
+/** ApprovalAck is the body of POST /api/gateway/approvals/:id/ack and, without outcome, of …/release. */
+export interface ApprovalAck {
+  executor_id: string;
+  generation: number;
+  outcome?: 'resumed' | 'failed';
+}
+
+/** CredentialRequest is an agent's question for a secret (desktop 5.8); keys from fingerprint on are ours. */
+export interface CredentialRequest {
+  id: string;
+  agentId: string;
+  agentName: string | null;
+  ownerId: string;
+  conversationId: string | null;
+  label: string;
+  reason: string | null;
+  endpoint: string | null;
+  authMode: string | null;
+  status: 'pending' | 'fulfilled' | 'denied' | 'expired';
+  credentialId: string | null;
+  expiresAt: Time;
+  insertedAt: Time;
+  taskId: string | null;
+  fingerprint: string | null;
+  uses: number;
+  lastUsedAt: Time | null;
+}
+
+/** CredentialRequests answers GET /api/credential-requests. */
+export interface CredentialRequests {
+  requests: CredentialRequest[];
+}
+
+/** CredentialFulfil is the body of POST /api/credential-requests/:id/fulfill. */
+export interface CredentialFulfil {
+  value: string;
+}
+
+/** Decisions answers GET /api/me/decisions. */
+export interface Decisions {
+  decisions: Decision[];
+}
+
+/** Decision is one thing that waits for the caller (desktop 5.22, GraphDecision). */
+export interface Decision {
+  kind: 'permission_request' | 'credential_request' | 'ask';
+  id: string;
+  sourceId: string;
+  conversationId: string | null;
+  taskId: string | null;
+  agent: DecisionAgent | null;
+  insertedAt: Time;
+  prompt?: string;
+  description?: string;
+  question?: string;
+  label?: string;
+  title?: string;
+  toolName?: string;
+}
+
+/** DecisionAgent is who waits. */
+export interface DecisionAgent {
+  id: string;
+  displayName: string | null;
+}
+
 // --- conversation.go
 
 /** Conversation is a room (desktop 5.1, bridge 4.2). `seq` is ours (docs/protocol.md 5). */

@@ -1,0 +1,240 @@
+package httpapi
+
+import (
+	"log/slog"
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/agntchat/agntchat/internal/approval"
+	"github.com/agntchat/agntchat/internal/fault"
+	"github.com/agntchat/agntchat/internal/flow"
+	"github.com/agntchat/agntchat/internal/httpx"
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/present"
+	"github.com/agntchat/agntchat/internal/wire"
+)
+
+// Approval is what agents ask people, from both sides (bridge 3.8, 5.10; desktop
+// 4.9; docs/protocol.md 9).
+type Approval struct {
+	Approvals *flow.Approvals
+	Log       *slog.Logger
+}
+
+// maxApprovalBody holds an action of the largest size, escaped.
+const maxApprovalBody = 1 << 20
+
+// Mount mounts the routes.
+func (a Approval) Mount(r chi.Router) {
+	h := func(f httpx.HandlerFunc) http.HandlerFunc { return httpx.Wrap(a.Log, f) }
+	r.Post("/agent/permission-requests", h(a.ask))
+	r.Get("/agent/permission-requests/{request}", h(a.look))
+	r.Post("/agent/permission-requests/{request}/cancel", h(a.cancel))
+	r.Post("/agent/permission-requests/{request}/redeem", h(a.redeem))
+	r.Post("/gateway/approvals/{item}/ack", h(a.ack))
+	r.Post("/gateway/approvals/{item}/release", h(a.release))
+	r.Get("/permission-requests", h(a.list))
+	r.Post("/permission-requests/{request}/resolve", h(a.resolve))
+	r.Get("/approval-grants", h(a.grants))
+	r.Delete("/approval-grants/{grant}", h(a.revoke))
+	r.Get("/me/decisions", h(a.decisions))
+}
+
+func approvalID(r *http.Request) (id.Approval, error) {
+	aid, err := id.Parse[id.Approval](chi.URLParam(r, "request"))
+	if err != nil {
+		return id.Approval{}, fault.ErrNotFound
+	}
+	return aid, nil
+}
+
+// optional reads an id that may be missing.
+func optional[T interface {
+	comparable
+	IsZero() bool
+}](field, s string, parse func(string) (T, error),
+) (T, error) {
+	var zero T
+	if s == "" {
+		return zero, nil
+	}
+	v, err := parse(s)
+	if err != nil {
+		return zero, fault.New(fault.Invalid, "invalid", "A field is not an id.").With(field, "format", err.Error())
+	}
+	return v, nil
+}
+
+func (a Approval) ask(w http.ResponseWriter, r *http.Request) error {
+	var in wire.PermissionAsk
+	if err := httpx.DecodeLimit(w, r, &in, maxApprovalBody); err != nil {
+		return err
+	}
+	q := flow.AskApproval{
+		ToolName: in.ToolName, Input: in.ToolInput, Description: in.Description, Reason: in.Reason, Durable: in.Durable, TTLSeconds: in.TTLSeconds,
+		RunID: in.RunID, ToolUseID: in.ToolUseID, Resume: in.Resume,
+	}
+	var err error
+	if q.ConversationID, err = optional("conversationId", in.ConversationID, id.Parse[id.Conversation]); err != nil {
+		return err
+	}
+	if q.TaskID, err = optional("taskId", in.TaskID, id.Parse[id.Task]); err != nil {
+		return err
+	}
+	if q.ExecutorID, err = optional("executorId", in.ExecutorID, id.Parse[id.Executor]); err != nil {
+		return err
+	}
+	out, err := a.Approvals.Ask(r.Context(), httpx.Actor(r.Context()), q)
+	return answerState(w, out, err)
+}
+
+// answerState answers 200 exactly: a stock bridge takes anything else for a
+// failure (decision 25).
+func answerState(w http.ResponseWriter, out approval.Approval, err error) error {
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, present.PermissionState(out))
+}
+
+func (a Approval) look(w http.ResponseWriter, r *http.Request) error {
+	aid, err := approvalID(r)
+	if err != nil {
+		return err
+	}
+	out, err := a.Approvals.Look(r.Context(), httpx.Actor(r.Context()), aid)
+	return answerState(w, out, err)
+}
+
+func (a Approval) cancel(w http.ResponseWriter, r *http.Request) error {
+	aid, err := approvalID(r)
+	if err != nil {
+		return err
+	}
+	out, err := a.Approvals.Cancel(r.Context(), httpx.Actor(r.Context()), aid)
+	return answerState(w, out, err)
+}
+
+func (a Approval) redeem(w http.ResponseWriter, r *http.Request) error {
+	aid, err := approvalID(r)
+	if err != nil {
+		return err
+	}
+	var in wire.PermissionRedeem
+	if err := httpx.DecodeLimit(w, r, &in, maxApprovalBody); err != nil {
+		return err
+	}
+	out, err := a.Approvals.Redeem(r.Context(), httpx.Actor(r.Context()), aid, in.ToolName, in.ToolInput, in.UseKey)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, wire.PermissionRedeemed{Status: "approved", RequestID: out.ID.String(), ActionHash: out.Hash()})
+}
+
+func heldApproval(w http.ResponseWriter, r *http.Request) (flow.HeldApproval, string, error) {
+	var in wire.ApprovalAck
+	if err := httpx.Decode(w, r, &in); err != nil {
+		return flow.HeldApproval{}, "", err
+	}
+	c, err := held(r, in.ExecutorID, &in.Generation)
+	return flow.HeldApproval{QueueID: c.QueueID, ExecutorID: c.ExecutorID, Generation: in.Generation}, in.Outcome, err
+}
+
+func (a Approval) ack(w http.ResponseWriter, r *http.Request) error {
+	c, outcome, err := heldApproval(w, r)
+	if err != nil {
+		return err
+	}
+	if outcome != "" && outcome != "resumed" && outcome != "failed" {
+		return fault.New(fault.Invalid, "invalid", "This is no outcome.").With("outcome", "unknown", "resumed or failed")
+	}
+	if err := a.Approvals.Ack(r.Context(), httpx.Actor(r.Context()), c, outcome == "failed"); err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, wire.Acked{Status: "acknowledged"})
+}
+
+func (a Approval) release(w http.ResponseWriter, r *http.Request) error {
+	c, _, err := heldApproval(w, r)
+	if err != nil {
+		return err
+	}
+	if err := a.Approvals.Release(r.Context(), httpx.Actor(r.Context()), c); err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, wire.Acked{Status: "released"})
+}
+
+// list is what waits for the caller, or with ?state=decided what is over.
+func (a Approval) list(w http.ResponseWriter, r *http.Request) error {
+	actor := httpx.Actor(r.Context())
+	if r.URL.Query().Get("state") != "decided" {
+		list, err := a.Approvals.Pending(r.Context(), actor)
+		if err != nil {
+			return err
+		}
+		return httpx.JSON(w, http.StatusOK, present.PermissionRequests(list, false))
+	}
+	before, err := queryTime(r, "before")
+	if err != nil {
+		return err
+	}
+	limit := httpx.Limit(r, 50, 100)
+	list, err := a.Approvals.History(r.Context(), actor, before, limit+1)
+	if err != nil {
+		return err
+	}
+	more := len(list) > limit
+	if more {
+		list = list[:limit]
+	}
+	return httpx.JSON(w, http.StatusOK, present.PermissionRequests(list, more))
+}
+
+func (a Approval) resolve(w http.ResponseWriter, r *http.Request) error {
+	aid, err := approvalID(r)
+	if err != nil {
+		return err
+	}
+	var in wire.PermissionResolve
+	if err := httpx.DecodeLimit(w, r, &in, maxApprovalBody); err != nil {
+		return err
+	}
+	v := flow.Verdict{Act: approval.Act(in.Decision), Scope: in.Scope, GrantDays: in.GrantDays, Text: in.Text, Input: in.Input}
+	if in.Always && v.Scope == "" && v.Act == approval.Approve {
+		v.Scope = flow.ScopeAlways
+	}
+	out, err := a.Approvals.Resolve(r.Context(), httpx.Actor(r.Context()), aid, v)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, present.PermissionRequest(out))
+}
+
+func (a Approval) grants(w http.ResponseWriter, r *http.Request) error {
+	list, err := a.Approvals.Grants(r.Context(), httpx.Actor(r.Context()))
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, present.ApprovalGrants(list))
+}
+
+func (a Approval) revoke(w http.ResponseWriter, r *http.Request) error {
+	g, err := id.Parse[id.Grant](chi.URLParam(r, "grant"))
+	if err != nil {
+		return fault.ErrNotFound
+	}
+	if err := a.Approvals.RevokeGrant(r.Context(), httpx.Actor(r.Context()), g); err != nil {
+		return err
+	}
+	return httpx.NoContent(w)
+}
+
+func (a Approval) decisions(w http.ResponseWriter, r *http.Request) error {
+	list, err := a.Approvals.Decisions(r.Context(), httpx.Actor(r.Context()))
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, present.Decisions(list))
+}

@@ -1,0 +1,119 @@
+package present
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/agntchat/agntchat/internal/approval"
+	"github.com/agntchat/agntchat/internal/flow"
+	"github.com/agntchat/agntchat/internal/view"
+	"github.com/agntchat/agntchat/internal/wire"
+)
+
+// PermissionState is a request as the agent that asked sees it (bridge 4.9).
+func PermissionState(a approval.Approval) wire.PermissionState {
+	out := wire.PermissionState{
+		Status: a.Status.Word(), RequestID: a.ID.String(), ID: a.ID.String(), State: string(a.Status), ActionHash: a.Hash(), ExpiresAt: wire.At(a.ExpiresAt), Text: a.DecisionText,
+	}
+	if a.Status == approval.Edited {
+		out.Input = a.InputOf()
+	}
+	return out
+}
+
+// PermissionRequest is a request as those see it who may decide.
+func PermissionRequest(a view.Approval) wire.PermissionRequest {
+	out := wire.PermissionRequest{
+		ID: a.ID.String(), AgentID: a.AgentID.String(), OwnerID: a.OwnerID.String(), ConversationID: idPtr(a.ConversationID), TaskID: idPtr(a.TaskID), ToolName: a.ToolName,
+		ToolInput: approval.Input(a.Action), Description: textOrNil(a.Description), Status: a.Status.Word(), DecisionScope: a.DecisionScope, ScopeKind: string(a.ScopeKind),
+		ScopeFacet: a.ScopeFacet, ExpiresAt: wire.At(a.ExpiresAt), InsertedAt: wire.At(a.InsertedAt), State: string(a.Status), Action: a.Action, ActionHash: a.ActionHash,
+		Reason: textOrNil(a.Reason), Risk: string(a.Risk), Durable: a.Durable, AgentName: a.AgentName, ConversationTitle: a.ConversationTitle, Scopes: a.Scopes(),
+		DecidedBy: idPtr(a.DecidedBy), DecidedByName: a.DecidedByName, DecidedAt: wire.AtOrNil(a.DecidedAt), DecisionText: textOrNil(a.DecisionText), EditedInput: orNull(nil),
+		GrantID: idPtr(a.GrantID), Outcome: a.ToldOutcome,
+	}
+	if a.EditedAction != nil {
+		out.EditedInput = a.InputOf()
+	}
+	return out
+}
+
+// PermissionAsked is the event of a new request, told like a mention.
+func PermissionAsked(a view.Approval) wire.PermissionRequest {
+	out := PermissionRequest(a)
+	out.NotificationCategory = new("mentions")
+	return out
+}
+
+// PermissionRequests is a list of requests; more tells that older ones exist.
+func PermissionRequests(list []view.Approval, more bool) wire.PermissionRequests {
+	out := wire.PermissionRequests{Requests: make([]wire.PermissionRequest, len(list)), HasMore: more}
+	for n, a := range list {
+		out.Requests[n] = PermissionRequest(a)
+	}
+	return out
+}
+
+// ApprovalGrants is a list of standing yeses.
+func ApprovalGrants(list []view.Grant) wire.ApprovalGrants {
+	out := wire.ApprovalGrants{Grants: make([]wire.ApprovalGrant, len(list))}
+	for n, g := range list {
+		out.Grants[n] = wire.ApprovalGrant{
+			ID: g.ID.String(), AgentID: g.AgentID.String(), AgentName: g.AgentName, ToolName: g.ToolName, ScopeKind: string(g.Kind), ScopeFacet: g.Facet,
+			ConversationID: idPtr(g.ConversationID), ConversationTitle: g.ConversationTitle, Uses: g.Uses, LastUsedAt: wire.AtOrNil(g.LastUsedAt),
+			ExpiresAt: wire.At(g.ExpiresAt), InsertedAt: wire.At(g.InsertedAt),
+		}
+	}
+	return out
+}
+
+// GatewayApproval is a claimed decision (docs/protocol.md 9).
+func GatewayApproval(d flow.ApprovalDelivery) wire.GatewayApproval {
+	a := d.Approval
+	out := wire.GatewayApproval{
+		ID: d.Row.ID.String(), Generation: d.Row.Generation, LeaseSeconds: int(d.Lease / time.Second), RequestID: a.ID.String(), Status: string(a.Status), ActionHash: a.Hash(),
+		ToolName: a.ToolName, Input: a.InputOf(), Edited: a.Status == approval.Edited, Text: a.DecisionText, Resume: orNull(nil), RunID: a.RunID, ToolUseID: a.ToolUseID,
+		ConversationID: idPtr(a.ConversationID), TaskID: idPtr(a.TaskID),
+	}
+	if a.Resume != nil {
+		out.Resume = json.RawMessage(*a.Resume)
+	}
+	return out
+}
+
+// CredentialRequest is a question for a secret; the secret is in no answer.
+func CredentialRequest(c view.Credential) wire.CredentialRequest {
+	return wire.CredentialRequest{
+		ID: c.ID.String(), AgentID: c.AgentID.String(), AgentName: &c.AgentName, OwnerID: c.OwnerID.String(), ConversationID: idPtr(c.ConversationID), Label: c.Label,
+		Reason: textOrNil(c.Reason), Endpoint: c.Endpoint, AuthMode: c.AuthMode, Status: string(c.Status), CredentialID: idPtr(c.CredentialID), ExpiresAt: wire.At(c.ExpiresAt),
+		InsertedAt: wire.At(c.InsertedAt), TaskID: idPtr(c.TaskID), Fingerprint: c.Fingerprint, Uses: c.Uses, LastUsedAt: wire.AtOrNil(c.LastUsedAt),
+	}
+}
+
+// CredentialRequests is a list of them.
+func CredentialRequests(list []view.Credential) wire.CredentialRequests {
+	out := wire.CredentialRequests{Requests: make([]wire.CredentialRequest, len(list))}
+	for n, c := range list {
+		out.Requests[n] = CredentialRequest(c)
+	}
+	return out
+}
+
+// Decisions is everything that waits for a person (desktop 5.22).
+func Decisions(list []view.Decision) wire.Decisions {
+	out := wire.Decisions{Decisions: make([]wire.Decision, len(list))}
+	for n, d := range list {
+		out.Decisions[n] = wire.Decision{
+			Kind: d.Kind, ID: d.Kind + ":" + d.SourceID.String(), SourceID: d.SourceID.String(), ConversationID: idPtr(d.ConversationID), TaskID: idPtr(d.TaskID),
+			Agent: &wire.DecisionAgent{ID: d.AgentID.String(), DisplayName: &d.AgentName}, InsertedAt: wire.At(d.InsertedAt),
+			Description: textOrNil(d.Description), Question: textOrNil(d.Question), Label: textOrNil(d.Label), ToolName: textOrNil(d.ToolName), Title: textOrNil(d.Title),
+		}
+	}
+	return out
+}
+
+func textOrNil(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

@@ -1,0 +1,208 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/agntchat/agntchat/internal/approval"
+	"github.com/agntchat/agntchat/internal/fault"
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/pg"
+)
+
+// Approval is a request with the names that people read.
+type Approval struct {
+	approval.Approval
+	OwnerID           id.Participant
+	AgentName         string
+	ConversationTitle *string
+	DecidedByName     *string
+}
+
+const approvalSQL = `SELECT a.id, a.organization_id, a.agent_id, a.conversation_id, a.task_id, a.source, a.tool_name, a.action, a.action_hash, a.edited_action, a.edited_hash,
+	a.description, a.reason, a.risk, a.scope_kind, a.scope_facet, a.approvers, a.status, a.decided_by, a.decided_at, a.decision_scope, a.decision_text, a.grant_id,
+	a.durable, a.executor_id, a.run_id, a.tool_use_id, a.resume, a.used_at, a.use_key, a.told_at, a.told_executor_id, a.told_queue_id, a.told_generation, a.told_outcome,
+	a.expires_at, a.inserted_at, (a.status = 'pending' AND a.expires_at <= clock_timestamp()) AS overdue,
+	g.owner_id, p.display_name AS agent_name, c.title AS conversation_title, d.display_name AS decided_by_name
+	FROM approvals a JOIN agents g ON g.id = a.agent_id JOIN participants p ON p.id = a.agent_id
+	LEFT JOIN conversations c ON c.id = a.conversation_id AND c.deleted_at IS NULL LEFT JOIN participants d ON d.id = a.decided_by`
+
+const (
+	oneApprovalSQL = approvalSQL + ` WHERE a.id = $1::uuid`
+	// What a person has to decide, what ends first on top.
+	pendingApprovalsSQL = approvalSQL + ` WHERE a.approvers @> ARRAY[$1::uuid] AND a.status = 'pending' AND a.expires_at > clock_timestamp() ORDER BY a.expires_at, a.id LIMIT 500`
+	// What is over, newest first. Uses of a standing yes are counted at the yes.
+	approvalHistorySQL = approvalSQL + ` WHERE a.approvers @> ARRAY[$1::uuid] AND a.status <> 'pending' AND (a.decided_by IS NOT NULL OR a.grant_id IS NULL)
+		AND ($2::timestamptz IS NULL OR a.decided_at < $2::timestamptz) ORDER BY a.decided_at DESC, a.id LIMIT $3::int`
+)
+
+// OneApproval reads a request; fault.ErrNotFound when there is none.
+func OneApproval(ctx context.Context, q pg.Querier, aid id.Approval) (Approval, error) {
+	all, err := approvals(ctx, q, oneApprovalSQL, aid)
+	if err == nil && len(all) == 0 {
+		return Approval{}, fault.ErrNotFound
+	}
+	if err != nil {
+		return Approval{}, err
+	}
+	return all[0], nil
+}
+
+// PendingApprovals is what a person has to decide, at most 500.
+func PendingApprovals(ctx context.Context, q pg.Querier, person id.Participant) ([]Approval, error) {
+	return approvals(ctx, q, pendingApprovalsSQL, person)
+}
+
+// ApprovalHistory is what is over, newest first; before nil is the newest page.
+func ApprovalHistory(ctx context.Context, q pg.Querier, person id.Participant, before *time.Time, limit int) ([]Approval, error) {
+	return approvals(ctx, q, approvalHistorySQL, person, before, limit)
+}
+
+func approvals(ctx context.Context, q pg.Querier, sql string, args ...any) ([]Approval, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list approvals: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Approval])
+	if err != nil {
+		return nil, fmt.Errorf("list approvals: %w", err)
+	}
+	return out, nil
+}
+
+const approversSQL = `SELECT o.id FROM agents a JOIN participants o ON o.id = a.owner_id AND o.kind = 'human' AND o.status = 'active'
+	JOIN accounts c ON c.id = o.id AND c.deleted_at IS NULL
+	JOIN participants p ON p.id = a.id AND p.status = 'active' WHERE a.id = $1::uuid`
+
+// Approvers are the people who may decide what an agent asks: its owner. Nobody,
+// when the owner's account or the agent is not active.
+func Approvers(ctx context.Context, q pg.Querier, agent id.Participant) ([]id.Participant, error) {
+	rows, err := q.Query(ctx, approversSQL, agent)
+	if err != nil {
+		return nil, fmt.Errorf("find approvers: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Participant])
+	if err != nil {
+		return nil, fmt.Errorf("find approvers: %w", err)
+	}
+	return out, nil
+}
+
+// Grant is a standing yes with the names that people read.
+type Grant struct {
+	approval.Grant
+	AgentName         string
+	ConversationTitle *string
+}
+
+const grantsSQL = `SELECT g.id, g.agent_id, g.granted_by, g.tool_name, g.kind, g.facet, g.action_hash, g.conversation_id, g.uses, g.last_used_at, g.expires_at, g.revoked_at, g.inserted_at,
+	p.display_name AS agent_name, c.title AS conversation_title
+	FROM approval_grants g JOIN participants p ON p.id = g.agent_id AND p.status <> 'deleted' LEFT JOIN conversations c ON c.id = g.conversation_id
+	WHERE g.granted_by = $1::uuid AND g.revoked_at IS NULL AND g.expires_at > clock_timestamp() ORDER BY g.inserted_at DESC, g.id LIMIT 1000`
+
+// Grants are the standing yeses that a person gave and that live, newest first.
+func Grants(ctx context.Context, q pg.Querier, person id.Participant) ([]Grant, error) {
+	rows, err := q.Query(ctx, grantsSQL, person)
+	if err != nil {
+		return nil, fmt.Errorf("list grants: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Grant])
+	if err != nil {
+		return nil, fmt.Errorf("list grants: %w", err)
+	}
+	return out, nil
+}
+
+// Credential is a question for a secret with the agent's name.
+type Credential struct {
+	approval.Credential
+	AgentName string
+	HasSecret bool // it was given, and not taken away again
+}
+
+const credentialSQL = `SELECT r.id, r.organization_id, r.agent_id, r.owner_id, r.conversation_id, r.task_id, r.label, r.reason, r.endpoint, r.auth_mode, r.auth_header, r.status,
+	r.credential_id, r.fingerprint, r.resolved_at, r.last_used_at, r.uses, r.expires_at, r.inserted_at, (r.status = 'pending' AND r.expires_at <= clock_timestamp()) AS overdue,
+	p.display_name AS agent_name, r.sealed IS NOT NULL AS has_secret
+	FROM credential_requests r JOIN participants p ON p.id = r.agent_id`
+
+const (
+	oneCredentialSQL      = credentialSQL + ` WHERE r.id = $1::uuid`
+	pendingCredentialsSQL = credentialSQL + ` WHERE r.owner_id = $1::uuid AND r.status = 'pending' AND r.expires_at > clock_timestamp() ORDER BY r.inserted_at DESC, r.id LIMIT 500`
+	givenCredentialsSQL   = credentialSQL + ` WHERE r.owner_id = $1::uuid AND r.sealed IS NOT NULL ORDER BY r.inserted_at DESC, r.id LIMIT 500`
+)
+
+// OneCredential reads a question; fault.ErrNotFound when there is none.
+func OneCredential(ctx context.Context, q pg.Querier, c id.CredentialRequest) (Credential, error) {
+	all, err := credentials(ctx, q, oneCredentialSQL, c)
+	if err == nil && len(all) == 0 {
+		return Credential{}, fault.ErrNotFound
+	}
+	if err != nil {
+		return Credential{}, err
+	}
+	return all[0], nil
+}
+
+// PendingCredentials are a person's open questions for secrets, newest first.
+func PendingCredentials(ctx context.Context, q pg.Querier, person id.Participant) ([]Credential, error) {
+	return credentials(ctx, q, pendingCredentialsSQL, person)
+}
+
+// GivenCredentials are those whose secret the person gave and did not take away.
+func GivenCredentials(ctx context.Context, q pg.Querier, person id.Participant) ([]Credential, error) {
+	return credentials(ctx, q, givenCredentialsSQL, person)
+}
+
+func credentials(ctx context.Context, q pg.Querier, sql string, args ...any) ([]Credential, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list credential requests: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Credential])
+	if err != nil {
+		return nil, fmt.Errorf("list credential requests: %w", err)
+	}
+	return out, nil
+}
+
+// Decision is one thing that waits for a person, of whatever kind.
+type Decision struct {
+	Kind           string // permission_request | credential_request
+	SourceID       uuid.UUID
+	ConversationID id.Conversation
+	TaskID         id.Task
+	AgentID        id.Participant
+	AgentName      string
+	InsertedAt     time.Time
+	Description    string
+	Question       string
+	Label          string
+	Title          string
+	ToolName       string
+}
+
+const decisionsSQL = `SELECT x.kind, x.source_id, x.conversation_id, x.task_id, x.agent_id, p.display_name AS agent_name, x.inserted_at,
+	x.description, x.question, x.label, x.title, x.tool_name FROM (
+		SELECT 'permission_request' AS kind, a.id AS source_id, a.conversation_id, a.task_id, a.agent_id, a.inserted_at, a.description, '' AS question, '' AS label, '' AS title, a.tool_name
+		FROM approvals a WHERE a.approvers @> ARRAY[$1::uuid] AND a.status = 'pending' AND a.expires_at > clock_timestamp()
+		UNION ALL
+		SELECT 'credential_request', r.id, r.conversation_id, r.task_id, r.agent_id, r.inserted_at, r.reason, '', r.label, '', ''
+		FROM credential_requests r WHERE r.owner_id = $1::uuid AND r.status = 'pending' AND r.expires_at > clock_timestamp()
+	) x JOIN participants p ON p.id = x.agent_id ORDER BY x.inserted_at DESC, x.source_id LIMIT 500`
+
+// Decisions is everything that waits for a person, newest first, at most 500.
+func Decisions(ctx context.Context, q pg.Querier, person id.Participant) ([]Decision, error) {
+	rows, err := q.Query(ctx, decisionsSQL, person)
+	if err != nil {
+		return nil, fmt.Errorf("list decisions: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Decision])
+	if err != nil {
+		return nil, fmt.Errorf("list decisions: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,200 @@
+package wire
+
+// PermissionAsk is the body of POST /api/agent/permission-requests (bridge 3.8; ours: docs/protocol.md 9).
+type PermissionAsk struct {
+	ToolName       string `json:"toolName"`
+	ToolInput      Map    `json:"toolInput"`
+	Description    string `json:"description"`
+	ConversationID string `json:"conversationId"`
+	TaskID         string `json:"taskId"`
+	Durable        bool   `json:"durable,omitempty"`
+	TTLSeconds     *int   `json:"ttlSeconds,omitempty"`
+	ExecutorID     string `json:"executorId,omitempty"`
+	RunID          string `json:"runId,omitempty"`
+	ToolUseID      string `json:"toolUseId,omitempty"`
+	Resume         Map    `json:"resume,omitempty"`
+	Reason         string `json:"reason,omitempty"`
+}
+
+// PermissionState answers the agent's side; status is one of the contract's four words.
+type PermissionState struct {
+	Status     string `json:"status"` // pending | approved | denied | expired
+	RequestID  string `json:"requestId"`
+	ID         string `json:"id"`
+	State      string `json:"state"` // pending | approved | edited | denied | expired | superseded | cancelled
+	ActionHash string `json:"actionHash"`
+	ExpiresAt  Time   `json:"expiresAt"`
+	Text       string `json:"text,omitempty"`
+	Input      Map    `json:"input,omitempty"` // of an edited one
+}
+
+// PermissionRedeem is the body of POST /api/agent/permission-requests/:id/redeem.
+type PermissionRedeem struct {
+	ToolName  string `json:"toolName"`
+	ToolInput Map    `json:"toolInput"`
+	UseKey    string `json:"useKey"`
+}
+
+// PermissionRedeemed is its answer.
+type PermissionRedeemed struct {
+	Status     string `json:"status"` // approved
+	RequestID  string `json:"requestId"`
+	ActionHash string `json:"actionHash"`
+}
+
+// PermissionRequest is a question to those who may decide (desktop 5.8); keys from state on are ours.
+type PermissionRequest struct {
+	ID                   string   `json:"id"`
+	AgentID              string   `json:"agentId"`
+	OwnerID              string   `json:"ownerId"`
+	ConversationID       *string  `json:"conversationId"`
+	TaskID               *string  `json:"taskId"`
+	ToolName             string   `json:"toolName"`
+	ToolInput            Map      `json:"toolInput"`
+	Description          *string  `json:"description"`
+	Status               string   `json:"status"` // pending | approved | denied | expired
+	DecisionScope        *string  `json:"decisionScope"`
+	ScopeKind            string   `json:"scopeKind"` // exec | dir | host | domain | exact | any
+	ScopeFacet           *string  `json:"scopeFacet"`
+	ExpiresAt            Time     `json:"expiresAt"`
+	InsertedAt           Time     `json:"insertedAt"`
+	State                string   `json:"state"`
+	Action               string   `json:"action"` // canonical JSON, what the hash is of
+	ActionHash           string   `json:"actionHash"`
+	Reason               *string  `json:"reason"`
+	Risk                 string   `json:"risk"` // low | medium | high | critical
+	Durable              bool     `json:"durable"`
+	AgentName            string   `json:"agentName"`
+	ConversationTitle    *string  `json:"conversationTitle"`
+	Scopes               []string `json:"scopes"` // once | exact | room | pattern
+	DecidedBy            *string  `json:"decidedBy"`
+	DecidedByName        *string  `json:"decidedByName"`
+	DecidedAt            *Time    `json:"decidedAt"`
+	DecisionText         *string  `json:"decisionText"`
+	EditedInput          Map      `json:"editedInput"`
+	GrantID              *string  `json:"grantId"`
+	Outcome              *string  `json:"outcome"` // resumed | failed: whether the run heard of it
+	NotificationCategory *string  `json:"notificationCategory,omitempty"`
+}
+
+// PermissionRequests answers GET /api/permission-requests.
+type PermissionRequests struct {
+	Requests []PermissionRequest `json:"requests"`
+	HasMore  bool                `json:"hasMore,omitempty"`
+}
+
+// PermissionResolve is the body of POST /api/permission-requests/:id/resolve; keys from scope on are ours.
+type PermissionResolve struct {
+	Decision  string `json:"decision"` // approve | deny | edit
+	Always    bool   `json:"always"`
+	Scope     string `json:"scope,omitempty"`
+	GrantDays int    `json:"grantDays,omitempty"`
+	Text      string `json:"text,omitempty"`
+	Input     Map    `json:"input,omitempty"`
+}
+
+// ApprovalGrant is a standing yes.
+type ApprovalGrant struct {
+	ID                string  `json:"id"`
+	AgentID           string  `json:"agentId"`
+	AgentName         string  `json:"agentName"`
+	ToolName          string  `json:"toolName"`
+	ScopeKind         string  `json:"scopeKind"`
+	ScopeFacet        *string `json:"scopeFacet"`
+	ConversationID    *string `json:"conversationId"`
+	ConversationTitle *string `json:"conversationTitle"`
+	Uses              int64   `json:"uses"`
+	LastUsedAt        *Time   `json:"lastUsedAt"`
+	ExpiresAt         Time    `json:"expiresAt"`
+	InsertedAt        Time    `json:"insertedAt"`
+}
+
+// ApprovalGrants answers GET /api/approval-grants.
+type ApprovalGrants struct {
+	Grants []ApprovalGrant `json:"grants"`
+}
+
+// GatewayApproval tells a run what was decided (docs/protocol.md 9).
+type GatewayApproval struct {
+	ID             string  `json:"id"`
+	Generation     int64   `json:"generation"`
+	LeaseSeconds   int     `json:"leaseSeconds"`
+	RequestID      string  `json:"requestId"`
+	Status         string  `json:"status"` // approved | edited | denied | expired
+	ActionHash     string  `json:"actionHash"`
+	ToolName       string  `json:"toolName"`
+	Input          Map     `json:"input"`
+	Edited         bool    `json:"edited"`
+	Text           string  `json:"text,omitempty"`
+	Resume         Map     `json:"resume"`
+	RunID          *string `json:"runId"`
+	ToolUseID      *string `json:"toolUseId"`
+	ConversationID *string `json:"conversationId"`
+	TaskID         *string `json:"taskId"`
+}
+
+// ApprovalAck is the body of POST /api/gateway/approvals/:id/ack and, without outcome, of …/release.
+type ApprovalAck struct {
+	ExecutorID string `json:"executor_id"`
+	Generation int64  `json:"generation"`
+	Outcome    string `json:"outcome,omitempty"` // resumed | failed
+}
+
+// CredentialRequest is an agent's question for a secret (desktop 5.8); keys from fingerprint on are ours.
+type CredentialRequest struct {
+	ID             string  `json:"id"`
+	AgentID        string  `json:"agentId"`
+	AgentName      *string `json:"agentName"`
+	OwnerID        string  `json:"ownerId"`
+	ConversationID *string `json:"conversationId"`
+	Label          string  `json:"label"`
+	Reason         *string `json:"reason"`
+	Endpoint       *string `json:"endpoint"`
+	AuthMode       *string `json:"authMode"`
+	Status         string  `json:"status"` // pending | fulfilled | denied | expired
+	CredentialID   *string `json:"credentialId"`
+	ExpiresAt      Time    `json:"expiresAt"`
+	InsertedAt     Time    `json:"insertedAt"`
+	TaskID         *string `json:"taskId"`
+	Fingerprint    *string `json:"fingerprint"`
+	Uses           int64   `json:"uses"`
+	LastUsedAt     *Time   `json:"lastUsedAt"`
+}
+
+// CredentialRequests answers GET /api/credential-requests.
+type CredentialRequests struct {
+	Requests []CredentialRequest `json:"requests"`
+}
+
+// CredentialFulfil is the body of POST /api/credential-requests/:id/fulfill.
+type CredentialFulfil struct {
+	Value string `json:"value"`
+}
+
+// Decisions answers GET /api/me/decisions.
+type Decisions struct {
+	Decisions []Decision `json:"decisions"`
+}
+
+// Decision is one thing that waits for the caller (desktop 5.22, GraphDecision).
+type Decision struct {
+	Kind           string         `json:"kind"` // permission_request | credential_request | ask
+	ID             string         `json:"id"`
+	SourceID       string         `json:"sourceId"`
+	ConversationID *string        `json:"conversationId"`
+	TaskID         *string        `json:"taskId"`
+	Agent          *DecisionAgent `json:"agent"`
+	InsertedAt     Time           `json:"insertedAt"`
+	Prompt         *string        `json:"prompt,omitempty"`
+	Description    *string        `json:"description,omitempty"`
+	Question       *string        `json:"question,omitempty"`
+	Label          *string        `json:"label,omitempty"`
+	Title          *string        `json:"title,omitempty"`
+	ToolName       *string        `json:"toolName,omitempty"`
+}
+
+// DecisionAgent is who waits.
+type DecisionAgent struct {
+	ID          string  `json:"id"`
+	DisplayName *string `json:"displayName"`
+}
