@@ -74,6 +74,15 @@ func (f *fake) claimOf(room, agent string) *fakeItem {
 
 // store appends a message, broadcasts it and wakes the agents of a person's room.
 func (f *fake) store(id, who, content string, metadata, kind any) obj {
+	return f.storeWith(id, who, content, metadata, kind, obj{})
+}
+
+// storeAs stores a message of another content type with its files.
+func (f *fake) storeAs(id, who, content, contentType string, files []obj) obj {
+	return f.storeWith(id, who, content, nil, nil, obj{"contentType": contentType, "fileAttachments": files})
+}
+
+func (f *fake) storeWith(id, who, content string, metadata, kind any, more obj) obj {
 	room, p := f.rooms[id], f.participant(who)
 	if metadata == nil {
 		metadata = obj{}
@@ -81,6 +90,7 @@ func (f *fake) store(id, who, content string, metadata, kind any) obj {
 	now := f.stamp()
 	m := obj{"id": uuid.NewString(), "conversationId": id, "senderId": who, "sender": p, "senderName": p["displayName"], "senderType": p["type"],
 		"content": content, "contentType": "text", "messageType": kind, "metadata": metadata, "insertedAt": now, "updatedAt": now}
+	maps.Copy(m, more)
 	if f.fault == "no_nonce_echo" {
 		m["metadata"] = obj{}
 	}
@@ -226,12 +236,12 @@ func (f *fake) deliver(c *fakeConn, it *fakeItem) {
 	for _, m := range room.members {
 		members = append(members, obj{"participantId": m, "displayName": f.participant(m)["displayName"]})
 	}
-	directives := obj{"promptDirectives": []string{"You are an agent."}, "volatileContext": []string{"now"}, "humanExpectsReply": true}
+	directives := obj{"promptDirectives": []string{"You are an agent.", str(f.agents[it.agent], "soulMd")}, "volatileContext": []string{"now"}, "humanExpectsReply": true}
 	if f.fault == "no_expects_reply" {
 		delete(directives, "humanExpectsReply")
 	}
 	c.send("user:"+it.agent, "gateway_message", obj{
-		"id": it.id, "messageId": it.msg["id"], "conversationId": it.msg["conversationId"], "content": it.msg["content"], "contentType": "text",
+		"id": it.id, "messageId": it.msg["id"], "conversationId": it.msg["conversationId"], "content": it.msg["content"], "contentType": it.msg["contentType"],
 		"senderId": it.msg["senderId"], "senderName": it.msg["senderName"], "senderType": it.msg["senderType"], "metadata": obj{},
 		"conversationMembers": members, "directives": directives, "recentMessages": recent, "latestSeenMessageId": room.messages[len(room.messages)-1]["id"],
 	})
@@ -347,9 +357,17 @@ func (f *fake) ack(r *http.Request, _ string, in obj) (int, any) {
 	return 200, obj{"ok": true}
 }
 
-func (f *fake) mcp(_ *http.Request, _ string, in obj) (int, any) {
-	if in["tool_name"] != "end_turn" {
-		return 404, fail("unknown_tool")
+func (f *fake) mcp(_ *http.Request, who string, in obj) (int, any) {
+	args, _ := in["args"].(obj)
+	switch in["tool_name"] {
+	case "read_attachment":
+		return f.readAttachment(who, args)
+	case "end_turn":
+		if _, is := args["reason"].(string); !is {
+			return 422, fail("invalid_arguments: reason")
+		}
+	default:
+		return 404, fail("tool_not_found")
 	}
 	return 200, obj{"ok": true, "content": []obj{{"type": "text", "text": "turn ended"}}}
 }

@@ -152,7 +152,13 @@ func (f *fake) incoming(c *fakeConn, p [5]any) {
 		f.dispatchTasks()
 		reply("ok", obj{"messages": 0, "tasks": 0, "scope_requests": 0, "agent_queries": 0})
 	case event == "new_message":
-		f.store(id, c.who, str(in, "content"), in["metadata"], nil)
+		more := obj{}
+		for _, a := range listOf(in, "attachments") {
+			file := f.files[str(a, "storageKey")]
+			file.name, file.kind = str(a, "filename"), str(a, "contentType")
+			more["fileAttachments"] = f.attached(file)
+		}
+		f.storeWith(id, c.who, str(in, "content"), in["metadata"], nil, more)
 		reply("ok", obj{})
 	case event == "mark_conversation_read":
 		if f.fault != "no_read_event" {

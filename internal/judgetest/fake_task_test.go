@@ -206,6 +206,9 @@ func (f *fake) patchTask(r *http.Request, who string, in obj) (int, any) {
 		return 404, fail("not_found")
 	case terminal[str(t.row, "status")]:
 		return 409, fail("already_ended")
+	case status == "" && (str(in, "title") != "" || str(in, "description") != ""):
+		maps.Copy(t.row, in)
+		return 200, t.row
 	case who != t.own && terminal[status]:
 		return 422, fail("terminal_via_complete_task")
 	case !slices.Contains([]string{"accepted", "in_progress", "waiting", "blocked", "cancelled"}, status):
@@ -290,7 +293,7 @@ func (f *fake) rpc(_ *http.Request, who string, in obj) (int, any) {
 	if name != "complete_task" && name != "fail_task" {
 		return answer(name != "end_turn", "tool_not_found")
 	}
-	if str(args, "task_id") == "" {
+	if _, err := uuid.Parse(str(args, "task_id")); err != nil {
 		return answer(true, "invalid_arguments: task_id")
 	}
 	t := f.task(str(args, "task_id"), who)

@@ -38,6 +38,8 @@ type fake struct {
 	asks     []obj
 	grants   map[string]bool
 	queries  map[string]*fakeQuery
+	scopes   map[string]obj
+	files    map[string]*fakeFile
 }
 
 type fakeRoom struct {
@@ -58,7 +60,7 @@ func newFake(t *testing.T, fault string) Target {
 		fault: fault, tokens: map[string]string{}, people: map[string]obj{}, passwd: map[string]string{}, agents: map[string]obj{},
 		keys: map[string]string{}, rooms: map[string]*fakeRoom{}, exec: map[string]obj{}, conns: map[*fakeConn]bool{},
 		streams: map[string]map[string]obj{}, refusals: map[string]bool{},
-		grants: map[string]bool{}, queries: map[string]*fakeQuery{},
+		grants: map[string]bool{}, queries: map[string]*fakeQuery{}, scopes: map[string]obj{}, files: map[string]*fakeFile{},
 	}
 	mux := http.NewServeMux()
 	routes := map[string]func(r *http.Request, who string, in obj) (int, any){
@@ -76,7 +78,6 @@ func newFake(t *testing.T, fault string) Target {
 		"POST /api/agents/{id}/regenerate-key":     f.regenerate,
 		"GET /api/agents/{id}":                     f.getAgent,
 		"PATCH /api/agents/{id}":                   f.patchAgent,
-		"PATCH /api/agents/me/model-config":        ok204,
 		"POST /api/usage":                          ok204,
 		"POST /api/agents/me/cli-tool-uses":        ok204,
 		"POST /api/agents/me/runtime-faults":       ok204,
@@ -108,10 +109,12 @@ func newFake(t *testing.T, fault string) Target {
 		"/api/":                                func(*http.Request, string, obj) (int, any) { return 404, fail("not_found") },
 	}
 	maps.Copy(routes, f.taskRoutes())
+	maps.Copy(routes, f.restRoutes())
 	for pattern, h := range routes {
 		mux.HandleFunc(pattern, f.handler(h))
 	}
 	mux.HandleFunc("POST /api/agents/{id}/soul/revise", f.revise)
+	mux.HandleFunc("/blob/{key}", f.blob)
 	mux.HandleFunc("GET /socket/websocket", f.socket)
 	srv := httptest.NewServer(mux)
 	t.Cleanup(func() { f.dropAll(); srv.Close() })
@@ -138,7 +141,11 @@ func (f *fake) handler(h func(*http.Request, string, obj) (int, any)) http.Handl
 		_ = json.NewDecoder(r.Body).Decode(&in)
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		who := f.tokens[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+		who := f.tokens[token]
+		if strings.HasPrefix(token, "ak_") && !strings.HasPrefix(r.URL.Path, "/api/conversations/") && !strings.HasPrefix(r.URL.Path, "/api/tasks/") {
+			who = "" // the raw key opens the sandbox's routes only (bridge 1.3)
+		}
 		status, out := 401, any(fail("unauthorized"))
 		if who != "" || strings.HasPrefix(r.URL.Path, "/api/auth/") {
 			status, out = h(r, who, in)
@@ -213,7 +220,7 @@ func (f *fake) me(_ *http.Request, who string, _ obj) (int, any) {
 	for _, n := range []string{"send_message", "get_messages", "get_profile", "end_turn"} {
 		tools = append(tools, obj{"name": n, "description": n, "inputSchema": obj{"type": "object"}})
 	}
-	return 200, obj{"id": who, "displayName": a["displayName"], "ownerId": a["ownerId"], "capabilities": []string{}, "settings": obj{}, "modelConfig": a["modelConfig"], "resolvedTools": tools}
+	return 200, obj{"id": who, "displayName": a["displayName"], "ownerId": a["ownerId"], "capabilities": []string{}, "settings": obj{}, "soulMd": a["soulMd"], "modelConfig": a["modelConfig"], "resolvedTools": tools}
 }
 
 func (f *fake) patchMe(_ *http.Request, who string, in obj) (int, any) {
