@@ -31,6 +31,8 @@ describe("rooms", () => {
 
   it("preview a message on one line without its marks", () => {
     const text = (content: string) => previewOf({ id: "", conversationId: "", senderId: "", insertedAt: "", content });
+    expect(text("| City | Days |\n|---|---:|\n| Oslo | 3 |\n\nDone")).toBe("City, Days Oslo, 3 Done");
+    expect(text("above\n\n---\n\nbelow | here")).toBe("above below | here");
     expect(text("## Plan\n- **one** [two](https://x)\n```go\nx\n```")).toBe("Plan one two x");
     expect(text("hi @[Ann Lee]")).toBe("hi @Ann Lee");
   });

@@ -44,6 +44,14 @@ export function previewOf(message: Message): string {
     .replace(/```[^\n]*\n?/g, " ")
     .replace(/!\[([^\]]*)\]\([^)]*\)|\[([^\]]*)\]\([^)]*\)/g, "$1$2")
     .replace(/^\s{0,3}(#{1,6}|>|[-*+]|\d+\.)\s+/gm, "")
+    .replace(/^[ \t]*\|?[ \t:|-]*-{3,}[ \t:|-]*$/gm, "") // the line below a table's head, or a rule
+    .replace(/^[ \t]*\|(.*)\|[ \t]*$/gm, (_, cells: string) =>
+      cells
+        .split("|")
+        .map((c) => c.trim())
+        .filter(Boolean)
+        .join(", "),
+    )
     .replace(/\*\*|__|`/g, "")
     .replace(/\s+/g, " ")
     .trim()

@@ -36,8 +36,32 @@ import { RoomBeginning } from "./RoomBeginning";
 import { RoomStatus } from "./RoomStatus";
 import { setShell, useShell } from "./ui-state";
 
-/** One room: header, timeline, dock, composer; and the pane beside it. */
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** A link that names no room needs no server to tell. */
 export function RoomPage({ roomId }: { roomId: string }) {
+  return uuid.test(roomId) ? <OpenRoom roomId={roomId} /> : <RoomGone />;
+}
+
+function RoomGone() {
+  const t = useT();
+  return (
+    <main className="grid h-full place-items-center">
+      <Empty
+        title={t("rooms.gone")}
+        hint={t("rooms.goneHint")}
+        action={
+          <Button variant="primary" asChild>
+            <Link to="/">{t("error.goHome")}</Link>
+          </Button>
+        }
+      />
+    </main>
+  );
+}
+
+/** One room: header, timeline, dock, composer; and the pane beside it. */
+function OpenRoom({ roomId }: { roomId: string }) {
   const t = useT();
   const self = useSelf();
   const room = useConversation(roomId);
@@ -46,19 +70,7 @@ export function RoomPage({ roomId }: { roomId: string }) {
   const paneWidth = useShell("paneWidth");
   const title = room ? roomTitle(room, self.id) : "";
   if (handle.status === "error" && (handle.error?.kind === "not_found" || handle.error?.kind === "forbidden")) {
-    return (
-      <main className="grid h-full place-items-center">
-        <Empty
-          title={t("rooms.gone")}
-          hint={t("rooms.goneHint")}
-          action={
-            <Button variant="primary" asChild>
-              <Link to="/">{t("error.goHome")}</Link>
-            </Button>
-          }
-        />
-      </main>
-    );
+    return <RoomGone />;
   }
   return (
     <div className="relative flex h-full min-w-0">
