@@ -35,6 +35,7 @@ type world struct {
 	plain *retalktest.Relay // nil when the relay is ours
 	ids   map[string]string
 	stdin string
+	gate  *gate // before the relay, for tests that kill; its address is as good as the relay's
 }
 
 // onBoth runs a test against a relay that behaves as retalk's, and against ours.
@@ -46,35 +47,35 @@ func onBoth(t *testing.T, fn func(t *testing.T, w *world)) {
 	})
 	t.Run("our relay", func(t *testing.T) {
 		t.Parallel()
-		fn(t, ourWorld(t))
+		fn(t, ourWorld(t, 30*time.Second))
 	})
 }
 
 func plainWorld(t *testing.T) *world {
 	t.Helper()
 	r := retalktest.New(t)
-	return &world{t: t, tmp: t.TempDir(), url: r.URL, plain: r, ids: map[string]string{}}
+	w := &world{t: t, tmp: t.TempDir(), url: r.URL, plain: r, ids: map[string]string{}, gate: newGate(t)}
+	r.Lock(func() { r.Audiences = []string{w.gate.url} })
+	w.gate.open(t, r.URL)
+	return w
 }
 
-func ourWorld(t *testing.T) *world {
+// ourWorld has the real relay over a real Postgres; lease is how long it keeps what a killed client did not confirm.
+func ourWorld(t *testing.T, lease time.Duration) *world {
 	t.Helper()
-	return &world{t: t, tmp: t.TempDir(), url: ourRelay(t), ids: map[string]string{}}
-}
-
-// ourRelay is the real one over a real Postgres.
-func ourRelay(t *testing.T) string {
-	t.Helper()
-	office := &letter.Office{DB: pgtest.DB(t), Limits: letter.Limits{Lease: 30 * time.Second}}
+	w := &world{t: t, tmp: t.TempDir(), ids: map[string]string{}, gate: newGate(t)}
+	office := &letter.Office{DB: pgtest.DB(t), Limits: letter.Limits{Lease: lease}}
 	s := httptest.NewUnstartedServer(nil)
-	url := "http://" + s.Listener.Addr().String()
+	w.url = "http://" + s.Listener.Addr().String()
 	r := relay.New(relay.Config{
-		Office: office, Audiences: []string{url}, Address: func(*http.Request) string { return "192.0.2.1" }, Log: slog.New(slog.DiscardHandler),
+		Office: office, Audiences: []string{w.url, w.gate.url}, Address: func(*http.Request) string { return "192.0.2.1" }, Log: slog.New(slog.DiscardHandler),
 		Metrics: prometheus.NewRegistry(), Clock: time.Now, MaxBody: 1 << 20, Timeout: time.Minute, MaxGroupSize: 100,
 	})
 	s.Config.Handler = r
 	s.Start()
+	w.gate.open(t, w.url)
 	t.Cleanup(func() { r.Close(); s.Close() })
-	return url
+	return w
 }
 
 func (w *world) home(who string) string { return filepath.Join(w.tmp, "home-"+who) }

@@ -48,7 +48,8 @@ type Call struct {
 
 // Relay is the server. Set the fields before the first request, or through Lock.
 type Relay struct {
-	URL string
+	URL       string
+	Audiences []string // further addresses that signatures may name, of proxies
 
 	mu           sync.Mutex
 	users        map[string]*user
@@ -253,11 +254,16 @@ func (r *Relay) verify(c Call, auth map[string]any) error {
 			}
 		}
 	}
-	signed, err := letter.SignedText(c.Tool, r.URL, a, args)
-	if err != nil {
-		return err
+	good := false
+	for _, audience := range append([]string{r.URL}, r.Audiences...) {
+		signed, err := letter.SignedText(c.Tool, audience, a, args)
+		if err != nil {
+			return err
+		}
+		ok, err := letter.Verify(a.SigningKey, signed, a.Signature)
+		good = good || ok && err == nil
 	}
-	if ok, err := letter.Verify(a.SigningKey, signed, a.Signature); err != nil || !ok {
+	if !good {
 		return errors.New(letter.TextBadSignature + " (wrong audience or arguments)")
 	}
 	if r.nonces[a.Nonce] {
