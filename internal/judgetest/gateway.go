@@ -23,7 +23,8 @@ var suites = []Suite{
 	{"sdk_events", nil}, {"mcp", nil}, {"permissions", nil}, {"decisions", nil}, {"credentials", nil},
 	{"files", nil}, {"soul", nil}, {"profile", nil}, {"context", nil}, {"memory", nil}, {"telemetry", nil},
 	{"external", nil}, {"dm", nil}, {"huddles", nil}, {"health", nil}, {"agent_queries", nil}, {"catalogue", nil},
-	{"owner_accounts", nil}, {"bridge_tasks", bridgeTasks}, {"bridge_asks", bridgeAsks}, {"catalogue_rules", catalogueRules},
+	{"owner_accounts", nil}, {"bridge_tasks", bridgeTasks}, {"bridge_asks", bridgeAsks},
+	{"bridge_durable_asks", askDurable}, {"bridge_queries", askRevise}, {"catalogue_rules", catalogueRules},
 	{"bridge_toolkit", bridgeToolkit}, {"message_types", nil}, {"task_races", taskRaces}, {"approval_races", approvalRaces},
 	{"inbox_races", inboxRaces},
 }

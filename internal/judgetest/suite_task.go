@@ -12,21 +12,10 @@ import (
 // what it does with a task from the push to the end.
 
 // bridgeTasks: every end that a stock bridge can give a task (bridge 2.8).
-func bridgeTasks(t *testing.T, g Target) {
-	for _, c := range []struct {
-		name string
-		run  func(t *testing.T, g Target)
-	}{
-		{"Completed", taskCompleted}, {"Failed", taskFailed}, {"Completed_by_tool", taskByTool}, {"Parked", taskParked},
-		{"Stopped", taskStopped}, {"Subtasks", taskDeferred}, {"Plan", taskPlan}, {"Reattached", taskReattached},
-		{"Left_behind", taskLeftBehind}, {"Socket_drop", taskDrop}, {"Many", taskMany},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			c.run(t, g)
-		})
-	}
-}
+var bridgeTasks = inParallel(map[string]func(t *testing.T, g Target){
+	"Completed": taskCompleted, "Failed": taskFailed, "Completed_by_tool": taskByTool, "Parked": taskParked, "Stopped": taskStopped, "Subtasks": taskDeferred,
+	"Plan": taskPlan, "Reattached": taskReattached, "Left_behind": taskLeftBehind, "Socket_drop": taskDrop, "Many": taskMany,
+})
 
 // assign creates a task for the stage's agent as a person and returns its id.
 func (s *stage) assign(conv, title string, metadata map[string]any) string {
