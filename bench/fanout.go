@@ -76,10 +76,11 @@ type fan struct {
 	ref      *reference
 	ada, bob who
 	nova     who
-	room     string // of people: one account holds all its sockets
-	streams  string // with an agent
-	crowded  string // of a thousand accounts
-	size     int    // bytes of a new_message frame
+	room     string      // of people: one account holds all its sockets
+	streams  string      // with an agent
+	crowded  string      // of a thousand accounts
+	users    []load.Spec // their sockets
+	size     int         // bytes of a new_message frame
 }
 
 func (h *house) fanOut(ctx context.Context) (err error) {
@@ -110,6 +111,11 @@ func (h *house) fanOut(ctx context.Context) (err error) {
 	for round := 0; h.again(round); round++ {
 		progress("fan-out: round %d", round+1)
 		if err := f.round(); err != nil {
+			return err
+		}
+	}
+	if strings.Contains(storm, h.match) {
+		if err := f.storm(); err != nil {
 			return err
 		}
 	}
@@ -168,6 +174,7 @@ func (f *fan) people(ctx context.Context, address string) (err error) {
 	for _, w := range all {
 		specs = append(specs, load.Spec{N: 1, Path: socketPath(w), Topic: "user:" + w.ID, Prefix: prefix("user:"+w.ID, "conversation_updated")})
 	}
+	f.users = specs
 	if err := f.openSet("users", f.srv.addr, specs); err != nil {
 		return err
 	}
@@ -287,6 +294,7 @@ const (
 	usersOne    = "user topics of 1,000 accounts, 1 in flight"
 	usersBurst  = "user topics of 1,000 accounts, 16 in flight"
 	fixedRate   = "1,000 sockets, 200 messages/s"
+	storm       = "1,000 people of one room come online at once"
 	fixedStall  = "the same beside 20 readers that have stalled: the others"
 )
 
@@ -344,6 +352,44 @@ func (f *fan) round() error {
 	}
 	_, err := f.crowd.do(load.Order{Do: "close", Set: "stalled"})
 	return err
+}
+
+// storm is what it costs that everybody of a large room comes online within a
+// moment: joins, snapshots, and each being told of the others.
+func (f *fan) storm() error {
+	progress("fan-out: %s", storm)
+	if _, err := f.crowd.do(load.Order{Do: "close", Set: "users"}); err != nil {
+		return err
+	}
+	time.Sleep(25 * time.Second) // the grace after which somebody is offline, and then the telling of it
+	f.settled()
+	began, before := time.Now(), f.srv.gauge(framesSent)
+	var events, took float64
+	own, postgres, err := f.srv.cpu(func() error {
+		err := f.openSet("users", f.srv.addr, f.users)
+		events, took = f.settled()-before, float64(time.Since(began).Milliseconds())
+		return err
+	})
+	row := f.table.at(fanSection, storm)
+	row.add(colCPU, micros(own, large)).add(colPG, micros(postgres, large)).add(colMillis, took)
+	row.note = fmt.Sprintf("op = a person: upgrade, join, snapshot, and all others told; %.0f events; ms until none came for 3 s", events)
+	return err
+}
+
+const framesSent = "agntchat_realtime_deliveries_total"
+
+// settled waits until no event was sent for three seconds, and tells how many were.
+func (f *fan) settled() float64 {
+	for last, still := f.srv.gauge(framesSent), 0; ; {
+		time.Sleep(500 * time.Millisecond)
+		now := f.srv.gauge(framesSent)
+		if still++; now != last {
+			last, still = now, 0
+		}
+		if still == 6 {
+			return now
+		}
+	}
 }
 
 func (f *fan) streamRun(r load.Run) load.Run {
