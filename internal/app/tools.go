@@ -22,12 +22,14 @@ func (a *App) buildTools(ring *secret.Ring) (err error) {
 	a.fileKeys = ring.DeriveAll("file address")
 	a.Files = &flow.Files{DB: a.db, Chat: a.Chat, Blobs: blob.Store{Dir: cmp.Or(cfg.FilesDir, filesDir)}, Rate: limit.New(1, 60, 100_000), Log: a.log}
 	fetch := outbound.New(outbound.Config{Trusted: cfg.OutboundTrusted, UserAgent: "agntchat/" + a.opts.Version})
-	platform := &flow.PlatformTools{DB: a.db, Chat: a.Chat, Gateway: a.Gateway, Fetch: fetch, Robots: outbound.NewRobots(fetch)}
+	platform := &flow.PlatformTools{
+		DB: a.db, Chat: a.Chat, Gateway: a.Gateway, Identity: a.Identity, Files: a.Files, Fetch: fetch, Robots: outbound.NewRobots(fetch),
+	}
 	if cfg.BraveAPIKey != "" {
 		platform.Search = &websearch.Brave{Client: fetch, Key: cfg.BraveAPIKey, URL: cfg.BraveURL}
 	}
 	a.Tools, err = flow.NewTools(a.db, a.log, slices.Concat(
-		platform.List(),
+		platform.List(), (&flow.CredentialTools{Approvals: a.Approvals, Fetch: fetch}).List(),
 	)...)
 	return err
 }

@@ -79,7 +79,10 @@ func (t *Tools) facts(ctx context.Context, agent id.Participant) (tool.Facts, er
 		return tool.Facts{}, err
 	}
 	f := tool.Facts{AgentID: agent, AgentType: a.AgentType}
-	if f.Choices, err = tool.Choices(ctx, t.DB, agent); err != nil || t.APIs == nil {
+	if f.Choices, err = tool.Choices(ctx, t.DB, agent); err != nil {
+		return f, err
+	}
+	if f.LocalFiles, err = view.SharesLocalFiles(ctx, t.DB, agent); err != nil || t.APIs == nil {
 		return f, err
 	}
 	f.APIs, err = t.APIs(ctx, agent)

@@ -15,17 +15,22 @@ import (
 // PlatformTools are the tools that every server has. Each method that gives a Tool
 // stands in the file of that tool.
 type PlatformTools struct {
-	DB      *pg.DB
-	Chat    *Chat
-	Gateway *Gateway
-	Fetch   *outbound.Client   // for what agents name
-	Robots  *outbound.Robots   // over Fetch
-	Search  websearch.Provider // nil: no search is offered
+	DB       *pg.DB
+	Chat     *Chat
+	Gateway  *Gateway
+	Identity *Identity
+	Files    *Files
+	Fetch    *outbound.Client   // for what agents name
+	Robots   *outbound.Robots   // over Fetch
+	Search   websearch.Provider // nil: no search is offered
 }
 
 // List is all of them, in the order of the catalogue.
 func (p *PlatformTools) List() []Tool {
-	list := []Tool{p.sendMessage(), p.getMessages(), p.getProfile(), p.endTurn(), p.webFetch()}
+	list := []Tool{
+		p.sendMessage(), p.getMessages(), p.getProfile(), p.endTurn(), p.searchMessages(), p.listMembers(), p.findContacts(), p.findOrCreateDM(),
+		p.readSoul(), p.updateSoul(), p.getSoulTemplate(), p.shareFile(), p.readAttachment(), p.createDocument(), p.webFetch(),
+	}
 	if p.Search != nil {
 		list = append(list, p.webSearch())
 	}

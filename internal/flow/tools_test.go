@@ -9,11 +9,14 @@ import (
 	"testing"
 
 	"github.com/agntchat/agntchat/internal/access"
+	"github.com/agntchat/agntchat/internal/account"
+	"github.com/agntchat/agntchat/internal/blob"
 	"github.com/agntchat/agntchat/internal/executor"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/outbound"
+	"github.com/agntchat/agntchat/internal/secret"
 	"github.com/agntchat/agntchat/internal/turn"
 )
 
@@ -22,7 +25,18 @@ import (
 func (b *bench) platform() *flow.PlatformTools {
 	fetch := outbound.New(outbound.Config{Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	b.t.Cleanup(fetch.Close)
-	return &flow.PlatformTools{DB: b.DB, Chat: b.Chat, Gateway: b.g, Fetch: fetch, Robots: outbound.NewRobots(fetch)}
+	files := &flow.Files{DB: b.DB, Chat: b.Chat, Blobs: blob.Store{Dir: b.t.TempDir()}, Log: slog.New(slog.DiscardHandler)}
+	return &flow.PlatformTools{DB: b.DB, Chat: b.Chat, Gateway: b.g, Identity: b.identity(), Files: files, Fetch: fetch, Robots: outbound.NewRobots(fetch)}
+}
+
+// identity is agents and people over the bench's database.
+func (b *bench) identity() *flow.Identity {
+	b.t.Helper()
+	ring, err := secret.ParseRing(secret.Generate())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return flow.NewIdentity(b.DB, ring, account.NewHasher(64, 1, 2), flow.SignupOpen, &disconnects{}, slog.New(slog.DiscardHandler))
 }
 
 // toolbox is the tools of the bench's server.

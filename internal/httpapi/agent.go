@@ -38,6 +38,8 @@ func (a Agent) Mount(r chi.Router) {
 	r.Patch("/agents/me/settings", h(a.setOwnSettings))
 	r.Post("/agents/me/capabilities", h(a.ownCapabilities))
 	r.Get("/agents/me/soul", h(a.ownSoul))
+	r.Patch("/agents/me/soul", h(a.setOwnSoul))
+	r.Get("/agents/me/soul/template", h(a.soulTemplate))
 	r.Get("/agents/{agent}", h(a.get))
 	r.Patch("/agents/{agent}", h(a.patch))
 	r.Delete("/agents/{agent}", h(a.remove))
@@ -265,13 +267,17 @@ func (a Agent) soul(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	return a.patchSoul(w, r, aid, false)
+}
+
+func (a Agent) patchSoul(w http.ResponseWriter, r *http.Request, aid id.Participant, own bool) error {
 	var in struct {
 		SoulMD string `json:"soul_md"`
 	}
 	if err := httpx.Decode(w, r, &in); err != nil {
 		return err
 	}
-	return a.edit(w, r, aid, false, flow.AgentPatch{Patch: agent.Patch{SoulMD: &in.SoulMD}})
+	return a.edit(w, r, aid, own, flow.AgentPatch{Patch: agent.Patch{SoulMD: &in.SoulMD}})
 }
 
 func (a Agent) ownModelConfig(w http.ResponseWriter, r *http.Request) error {
@@ -341,6 +347,21 @@ func (a Agent) ownSoul(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return httpx.JSON(w, http.StatusOK, map[string]any{"soulMd": v.SoulMD})
+}
+
+func (a Agent) setOwnSoul(w http.ResponseWriter, r *http.Request) error {
+	v, err := a.self(r)
+	if err != nil {
+		return err
+	}
+	return a.patchSoul(w, r, v.ID, true)
+}
+
+func (a Agent) soulTemplate(w http.ResponseWriter, r *http.Request) error {
+	if _, err := a.self(r); err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, map[string]any{"template": flow.SoulTemplate})
 }
 
 // OwnView is the agent's own /api/me without tools; the caller adds them.

@@ -77,6 +77,8 @@ type Facts struct {
 	AgentType string          // worker | orchestrator | reviewer | observer
 	Choices   map[string]bool // by tool name: true assigned, false taken away
 	APIs      int             // custom HTTP APIs that the agent may call
+	// LocalFiles says that the agent's bridge sends files of its machine (share_file).
+	LocalFiles bool
 }
 
 // Spec is everything that is known about a tool before it runs.
