@@ -40,6 +40,8 @@ type fake struct {
 	queries  map[string]*fakeQuery
 	scopes   map[string]obj
 	files    map[string]*fakeFile
+	invites  map[string]obj
+	sessions map[string]*fakeSession // agent id + session key
 }
 
 type fakeRoom struct {
@@ -61,6 +63,7 @@ func newFake(t *testing.T, fault string) Target {
 		keys: map[string]string{}, rooms: map[string]*fakeRoom{}, exec: map[string]obj{}, conns: map[*fakeConn]bool{},
 		streams: map[string]map[string]obj{}, refusals: map[string]bool{},
 		grants: map[string]bool{}, queries: map[string]*fakeQuery{}, scopes: map[string]obj{}, files: map[string]*fakeFile{},
+		invites: map[string]obj{}, sessions: map[string]*fakeSession{},
 	}
 	mux := http.NewServeMux()
 	routes := map[string]func(r *http.Request, who string, in obj) (int, any){
@@ -110,10 +113,14 @@ func newFake(t *testing.T, fault string) Target {
 	}
 	maps.Copy(routes, f.taskRoutes())
 	maps.Copy(routes, f.restRoutes())
+	maps.Copy(routes, f.sessionRoutes())
 	for pattern, h := range routes {
 		mux.HandleFunc(pattern, f.handler(h))
 	}
 	mux.HandleFunc("POST /api/agents/{id}/soul/revise", f.revise)
+	f.tokens[openToken] = openToken
+	mux.HandleFunc("GET /api/invites/{code}/info", f.openInvite)
+	mux.HandleFunc("POST /api/invites/{code}/claim", f.openInvite)
 	mux.HandleFunc("/blob/{key}", f.blob)
 	mux.HandleFunc("GET /socket/websocket", f.socket)
 	srv := httptest.NewServer(mux)
@@ -184,7 +191,7 @@ func (f *fake) signup(_ *http.Request, _ string, in obj) (int, any) {
 	f.people[id] = obj{
 		"id": id, "type": "human", "displayName": strings.TrimSpace(str(in, "firstName") + " " + str(in, "lastName")), "firstName": in["firstName"], "lastName": in["lastName"],
 		"email": in["email"], "metadata": obj{}, "locale": nil, "insertedAt": f.stamp(), "activeOrganizationId": org,
-		"organizations": []obj{{"id": org, "name": "Personal", "isPersonal": true, "role": "owner"}}, "platformAdmin": false, "features": obj{"stream_text": true, "work_surfaces": true},
+		"organizations": []obj{{"id": org, "name": "Personal", "isPersonal": true, "role": "owner"}}, "platformAdmin": false, "features": obj{"stream_text": true, "work_surfaces": true, "external_agents": true},
 		"marketingOptIn": false, "analyticsOptIn": in["analyticsOptIn"], "acceptedPolicyVersion": "1", "policyReacceptRequired": false,
 	}
 	if name := str(in, "displayName"); name != "" {
@@ -261,6 +268,9 @@ func (f *fake) createAgent(_ *http.Request, who string, in obj) (int, any) {
 	}
 	f.agents[id] = obj{"id": id, "displayName": in["displayName"], "ownerId": who, "status": "active", "runtime": "local", "presenceMode": "manual",
 		"modelConfig": config, "metadata": obj{}, "capabilities": []string{}, "insertedAt": f.stamp(), "description": in["description"], "agentType": in["agentType"]}
+	if in["runtime"] == "external" {
+		f.agents[id]["runtime"] = "external"
+	}
 	if in["metadata"] != nil {
 		f.agents[id]["metadata"] = in["metadata"]
 	}

@@ -69,6 +69,7 @@ func TestSuitesFailOnFaults(t *testing.T) {
 		{"request_201", "Gateway/permissions", "accepted are [200]"},
 		{"no_grants", "Gateway/permissions", "standing_grant_approves_at_once"},
 		{"long_request", "Gateway/bridge_asks/Life", "at most 300 s"},
+		{"claim_leaves_unread", "Gateway/inbox_races", "hooks"},
 		{"anonymous_query", "Gateway/agent_queries", "accepted are [400]"},
 	} {
 		t.Run(c.fault+" "+c.part, func(t *testing.T) {
