@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -130,9 +131,8 @@ func FuzzUnpickleLibolm(f *testing.F) {
 	if err := bob.GenerateOneTimeKeys(r, 2); err != nil {
 		f.Fatal(err)
 	}
-	numbers := func(k key) string { return string(checked[[]byte](f)(json.Marshal([32]byte(k)))) }
-	f.Add(fmt.Appendf(nil, `{"signing_key":{"Normal":%s},"diffie_hellman_key":%s,"one_time_keys":{"next_key_id":2,"public_keys":{"1":%s},"private_keys":{"0":%s,"1":%s}},"fallback_keys":{"key_id":1,"fallback_key":{"key_id":0,"key":%s,"published":true},"previous_fallback_key":null}}`,
-		numbers(bob.signing.seed), numbers(bob.identity.secret), numbers(bob.oneTime[1].pair.public), numbers(bob.oneTime[0].pair.secret), numbers(bob.oneTime[1].pair.secret), numbers(bob.fallback.pair.secret)))
+	numbers := func(k key) string { return numbersOf(f, k) }
+	f.Add(vodozemacJSON(f, bob))
 	f.Add(fmt.Appendf(nil, `{"session_keys":{"identity_key":%s,"base_key":%s,"one_time_key":%s},"sending_ratchet":{"type":"inactive","root_key":{"key":%s},"ratchet_key":%s},"receiving_chains":{"inner":[{"ratchet_key":%s,"hkdf_ratchet":{"key":%s,"index":1},"skipped_message_keys":{"inner":[{"key":%s,"index":0}]}}]},"config":{"version":"V1"}}`,
 		numbers(b.keys.identity), numbers(b.keys.base), numbers(b.keys.oneTime), numbers(b.root), numbers(b.their), numbers(b.their), numbers(b.receiving[0].key), numbers(b.root)))
 	f.Add(fmt.Appendf(nil, `{"session_keys":{"identity_key":%s,"base_key":%s,"one_time_key":%s},"sending_ratchet":{"type":"active","active_ratchet":{"root_key":%s,"ratchet_key":%s},"symmetric_key_ratchet":{"key":%s,"index":1}},"receiving_chains":{"inner":[]}}`,
@@ -157,6 +157,53 @@ func FuzzUnpickleLibolm(f *testing.F) {
 			}
 		}
 	})
+}
+
+func numbersOf(t testing.TB, k key) string {
+	t.Helper()
+	return string(checked[[]byte](t)(json.Marshal([32]byte(k))))
+}
+
+// vodozemacJSON is an account with two one-time keys, of which the second is not published, as vodozemac writes it.
+func vodozemacJSON(t testing.TB, a *Account) []byte {
+	t.Helper()
+	numbers := func(k key) string { return numbersOf(t, k) }
+	return fmt.Appendf(nil, `{"signing_key":{"Normal":%s},"diffie_hellman_key":%s,"one_time_keys":{"next_key_id":9,"public_keys":{"3":%s},"private_keys":{"2":%s,"3":%s}},"fallback_keys":{"key_id":1,"fallback_key":{"key_id":0,"key":%s,"published":true},"previous_fallback_key":null}}`,
+		numbers(a.signing.seed), numbers(a.identity.secret), numbers(a.oneTime[1].pair.public), numbers(a.oneTime[0].pair.secret), numbers(a.oneTime[1].pair.secret), numbers(a.fallback.pair.secret))
+}
+
+func TestL2_AccountOfVodozemac(t *testing.T) {
+	t.Parallel()
+	r := chance(12)
+	_, bob, _, _, _ := couple(t, r)
+	if err := bob.GenerateOneTimeKeys(r, 2); err != nil {
+		t.Fatal(err)
+	}
+	plain := vodozemacJSON(t, bob)
+	a, err := UnpickleLibolm(sealLibolm(plain), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Ed() != bob.Ed() || a.Curve() != bob.Curve() || a.nextID != 9 || a.fallback.pair != bob.fallback.pair || !a.fallback.published || a.previous != nil {
+		t.Fatal("another account")
+	}
+	for i, k := range a.oneTime {
+		if k.id != uint64(2+i) || k.pair != bob.oneTime[i].pair || k.published != (i == 0) {
+			t.Fatalf("key %d: id %d, published %v", i, k.id, k.published)
+		}
+	}
+	for _, member := range []string{`"signing_key"`, `"Normal"`, `"diffie_hellman_key"`, `"key":`} {
+		without := bytes.Replace(plain, []byte(member), []byte(`"x`+member[1:]), 1)
+		if _, err := UnpickleLibolm(sealLibolm(without), nil); !errors.Is(err, ErrMalformed) {
+			t.Errorf("without %s: %v", member, err)
+		}
+	}
+	for _, number := range []string{"256", "-1", "1,2", `"1"`} {
+		wrong := bytes.Replace(plain, []byte(`{"Normal":[`), []byte(`{"Normal":[`+number+`,`), 1)
+		if _, err := UnpickleLibolm(sealLibolm(wrong), nil); !errors.Is(err, ErrMalformed) {
+			t.Errorf("with %s: %v", number, err)
+		}
+	}
 }
 
 // sealLibolm makes the envelope of contract letters 2.3 under an empty key.

@@ -278,6 +278,7 @@ func TestL2_ImportFromLibolm(t *testing.T) {
 	late := []letter{p.sealOurs(t, "late 0"), p.sealOurs(t, "late 1")}
 	p.send(t, "in time", olm.TypeNormal)
 
+	second := theirs.claim(t)
 	unpublished := c.Ask(t, olmtest.Request{"op": "one_time", "n": theirs.account.N, "count": 1, "publish": false}).Keys[0]
 	const key = "pickle key"
 	move := func(op string, n int) string { return c.Ask(t, olmtest.Request{"op": op, "n": n, "key": key}).Pickle }
@@ -285,7 +286,7 @@ func TestL2_ImportFromLibolm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if moved.Curve() != theirs.account.Curve || moved.Ed() != theirs.account.Ed || moved.StoredOneTimeKeys() != 2 {
+	if moved.Curve() != theirs.account.Curve || moved.Ed() != theirs.account.Ed || moved.StoredOneTimeKeys() != 3 {
 		t.Fatalf("moved to %s, %s with %d keys", moved.Curve(), moved.Ed(), moved.StoredOneTimeKeys())
 	}
 	c.Ask(t, olmtest.Request{"op": "verify", "ed": moved.Ed(), "text": "signed after the move", "signature": moved.Sign([]byte("signed after the move"))})
@@ -319,7 +320,17 @@ func TestL2_ImportFromLibolm(t *testing.T) {
 		late = []letter{p.sealOurs(t, "late 0"), p.sealOurs(t, "late 1")}
 		p.send(t, "in time", olm.TypeNormal)
 	}
-	for _, k := range []string{oneTime, oldFallback, newFallback, unpublished} {
+	if n := moved.ForgetOneTimeKeys(1); n != 1 {
+		t.Fatalf("forgot %d", n)
+	}
+	gone, err := ours.Outbound(rand.Reader, moved.Curve(), oneTime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := moved.Inbound(ours.Curve(), seal(t, gone, "x").body); !errors.Is(err, olm.ErrNoKey) {
+		t.Fatalf("another key than the oldest was forgotten: %v", err)
+	}
+	for _, k := range []string{second, oldFallback, newFallback, unpublished} {
 		s, err := ours.Outbound(rand.Reader, moved.Curve(), k)
 		if err != nil {
 			t.Fatal(err)
