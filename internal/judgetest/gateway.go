@@ -21,7 +21,7 @@ var suites = []Suite{
 	{"task_life", nil}, {"task_fail", nil}, {"task_stop", nil}, {"task_park", nil}, {"task_subtasks", nil},
 	{"task_plan", nil}, {"task_reattach", nil}, {"task_rest", nil}, {"task_requests", nil}, {"scope_requests", nil},
 	{"sdk_events", nil}, {"mcp", nil}, {"permissions", nil}, {"decisions", nil}, {"credentials", nil},
-	{"files", nil}, {"soul", nil}, {"profile", nil}, {"context", nil}, {"memory", nil}, {"telemetry", nil},
+	{"files", nil}, {"files_desktop", nil}, {"soul", nil}, {"profile", nil}, {"context", nil}, {"memory", nil}, {"telemetry", nil},
 	{"external", nil}, {"dm", nil}, {"huddles", nil}, {"health", nil}, {"agent_queries", nil}, {"catalogue", nil},
 	{"owner_accounts", nil}, {"bridge_tasks", bridgeTasks}, {"bridge_asks", bridgeAsks},
 	{"bridge_durable_asks", askDurable}, {"bridge_queries", askRevise}, {"catalogue_rules", catalogueRules},

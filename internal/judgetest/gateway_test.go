@@ -100,7 +100,7 @@ func TestB1_GatewaySuitesAgainstTheFake(t *testing.T) {
 // fakeSuites are those whose part of a server the fake has.
 var fakeSuites = []string{
 	"task_life", "task_fail", "task_stop", "task_park", "task_subtasks", "task_plan", "task_reattach", "sdk_events",
-	"task_rest", "task_requests", "scope_requests", "mcp", "dm", "soul", "context", "files", "permissions", "decisions", "credentials", "agent_queries", "bridge_tasks", "bridge_asks", "bridge_durable_asks", "bridge_queries", "task_races", "approval_races", "external", "inbox_races",
+	"task_rest", "task_requests", "scope_requests", "mcp", "dm", "soul", "context", "files", "files_desktop", "permissions", "decisions", "credentials", "agent_queries", "bridge_tasks", "bridge_asks", "bridge_durable_asks", "bridge_queries", "task_races", "approval_races", "external", "inbox_races",
 }
 
 // Every gateway file decodes, names known shapes only, and refers to variables
