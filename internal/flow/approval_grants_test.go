@@ -348,3 +348,33 @@ func TestS1_RetiredAgentsAskNothing(t *testing.T) {
 		t.Error("a deleted agent keeps what was allowed")
 	}
 }
+
+// TestS1_EverythingThatWaits: one list of requests, secrets and open questions of
+// tasks, for the people who were asked and for nobody else.
+func TestS1_EverythingThatWaits(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.stock("make")
+	if _, err := d.s.AskCredential(t.Context(), d.bot, approval.NewCredential{ConversationID: d.room, Label: "Key", Endpoint: "https://x.org"}); err != nil {
+		t.Fatal(err)
+	}
+	task := id.New[id.Task]()
+	exec := func(sql string, args ...any) {
+		t.Helper()
+		if _, err := d.DB.Exec(t.Context(), sql, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(`INSERT INTO tasks (id, organization_id, conversation_id, work_conversation_id, created_by, requester_id, root_task_id, title)
+		VALUES ($1::uuid, $2::uuid, $3::uuid, $3::uuid, $4::uuid, $4::uuid, $1::uuid, 'Tidy')`, task, d.Org, d.room, d.owner.ID)
+	exec(`INSERT INTO asks (id, task_id, agent_id, conversation_id, asked, question, expires_at)
+		VALUES (gen_random_uuid(), $1::uuid, $2::uuid, $3::uuid, ARRAY[$4::uuid], 'Which colour?', now() + interval '1 hour')`, task, d.bot.ID, d.room, d.owner.ID)
+	list, err := d.s.Decisions(t.Context(), d.owner)
+	if err != nil || len(list) != 3 || list[0].Kind != "ask" || list[0].Question != "Which colour?" || list[0].Title != "Tidy" || list[0].TaskID != task ||
+		list[1].Kind != "credential_request" || list[1].Label != "Key" || list[2].Kind != "permission_request" || list[2].ToolName != "Bash" || list[2].AgentName != "Bot" {
+		t.Errorf("%+v %v", list, err)
+	}
+	if list, err := d.s.Decisions(t.Context(), d.peer); err != nil || len(list) != 0 {
+		t.Errorf("somebody else sees %v %v", list, err)
+	}
+}

@@ -171,7 +171,7 @@ func credentials(ctx context.Context, q pg.Querier, sql string, args ...any) ([]
 
 // Decision is one thing that waits for a person, of whatever kind.
 type Decision struct {
-	Kind           string // permission_request | credential_request
+	Kind           string // permission_request | credential_request | ask
 	SourceID       uuid.UUID
 	ConversationID id.Conversation
 	TaskID         id.Task
@@ -192,6 +192,9 @@ const decisionsSQL = `SELECT x.kind, x.source_id, x.conversation_id, x.task_id, 
 		UNION ALL
 		SELECT 'credential_request', r.id, r.conversation_id, r.task_id, r.agent_id, r.inserted_at, r.reason, '', r.label, '', ''
 		FROM credential_requests r WHERE r.owner_id = $1::uuid AND r.status = 'pending' AND r.expires_at > clock_timestamp()
+		UNION ALL
+		SELECT 'ask', k.id, k.conversation_id, k.task_id, k.agent_id, k.inserted_at, '', k.question, '', t.title, ''
+		FROM asks k JOIN tasks t ON t.id = k.task_id WHERE k.asked @> ARRAY[$1::uuid] AND k.status = 'open' AND k.expires_at > clock_timestamp()
 	) x JOIN participants p ON p.id = x.agent_id ORDER BY x.inserted_at DESC, x.source_id LIMIT 500`
 
 // Decisions is everything that waits for a person, newest first, at most 500.
