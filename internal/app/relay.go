@@ -36,7 +36,7 @@ func newRelay(c config.Relay, db *pg.DB, log *slog.Logger, reg prometheus.Regist
 			LetterTTL: c.LetterTTL, RefusedTTL: c.RefusedTTL, MailboxTTL: c.MailboxTTL, Lease: c.Lease,
 		}},
 		Audiences: audiences, Address: httpapi.Address, Log: log, Metrics: reg,
-		MaxBody: c.MaxBody, RatePerMinute: c.RateLimit, RateBurst: c.Burst(), FailuresPerMin: c.Failures, NewBoxesPerHour: c.NewMailboxes, Timeout: c.Timeout,
+		MaxBody: c.MaxBody, RatePerMinute: c.RateLimit, RateBurst: c.Burst(), AddressPerMin: c.AddressRate, FailuresPerMin: c.Failures, NewBoxesPerHour: c.NewMailboxes, Timeout: c.Timeout,
 		MaxGroupSize: c.MaxGroupSize, AdminPassword: c.AdminPassword, RequireAPIKey: c.RequireAPIKey,
 		Streams: c.Streams, StreamsOfAddress: c.StreamsPerAddress, StreamsOfSender: c.StreamsPerSender,
 	})
@@ -137,6 +137,7 @@ func relayFlags(fset *flag.FlagSet, c *config.Relay) {
 	fset.Int64Var(&c.MaxBody, "max-body", c.MaxBody, "")
 	fset.IntVar(&c.RateLimit, "rate-limit", c.RateLimit, "")
 	fset.IntVar(&c.RateBurst, "rate-burst", c.RateBurst, "")
+	fset.IntVar(&c.AddressRate, "address-rate", c.AddressRate, "")
 	fset.IntVar(&c.MaxGroupSize, "max-group-size", c.MaxGroupSize, "")
 	fset.IntVar(&c.MaxMailbox, "max-mailbox", c.MaxMailbox, "")
 	fset.IntVar(&c.MaxMailboxPerSender, "max-mailbox-per-sender", c.MaxMailboxPerSender, "")

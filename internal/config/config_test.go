@@ -40,3 +40,33 @@ func TestLoadRefuses(t *testing.T) {
 		t.Fatalf("%v %v", c.Missing(), err)
 	}
 }
+
+// TestL1_RelaySettings: ours outrank those of a retalk server, which count where
+// ours are not set; the password is in no log.
+func TestL1_RelaySettings(t *testing.T) {
+	t.Parallel()
+	c, err := config.Load([]string{
+		"RETALK_SERVER_AUDIENCE=https://a.example,https://b.example/r", "RETALK_SERVER_MAX_BODY=1", "AGNTCHAT_RELAY_MAX_BODY=2", "RETALK_SERVER_TIMEOUT=1.5",
+		"RETALK_SERVER_REQUIRE_API_KEY=Yes", "RETALK_SERVER_RATE_LIMIT=7", "RETALK_SERVER_ADMIN_PASSWORD=hunter2",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := c.Relay
+	if len(r.Audiences) != 2 || r.MaxBody != 2 || r.Timeout.Seconds() != 1.5 || !r.RequireAPIKey || r.Burst() != 7 || r.MaxMailbox != 1000 || r.LetterTTL.Hours() != 720 {
+		t.Errorf("%+v", r)
+	}
+	var b bytes.Buffer
+	slog.New(slog.NewTextHandler(&b, nil)).Info("boot", slog.Any("config", c), slog.Any("relay", r))
+	if strings.Contains(b.String(), "hunter2") {
+		t.Errorf("a secret in the log: %s", b.String())
+	}
+	if c, err := config.Load(nil); err != nil || c.Relay.Burst() != 300 || c.Relay.RateLimit != 120 {
+		t.Errorf("as delivered: %+v %v", c.Relay, err)
+	}
+	for _, e := range []string{"AGNTCHAT_RELAY=maybe", "AGNTCHAT_RELAY_MAX_BODY=0", "AGNTCHAT_RELAY_AUDIENCE=letters.example.com", "AGNTCHAT_RELAY_LEASE=0s"} {
+		if _, err := config.Load([]string{e}); err == nil {
+			t.Errorf("%s must be refused", e)
+		}
+	}
+}

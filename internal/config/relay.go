@@ -16,9 +16,10 @@ type Relay struct {
 	Audiences []string `env:"AGNTCHAT_RELAY_AUDIENCE"`        // further addresses by which clients know it
 
 	MaxBody       int64         `env:"AGNTCHAT_RELAY_MAX_BODY" envDefault:"1048576"`
-	RateLimit     int           `env:"AGNTCHAT_RELAY_RATE_LIMIT" envDefault:"120"` // calls a minute of one sender
-	RateBurst     int           `env:"AGNTCHAT_RELAY_RATE_BURST" envDefault:"-1"`  // at once; -1: enough for a group
-	Failures      int           `env:"AGNTCHAT_RELAY_FAILURES" envDefault:"600"`   // a minute, of one network address
+	RateLimit     int           `env:"AGNTCHAT_RELAY_RATE_LIMIT" envDefault:"120"`    // calls a minute of one sender
+	RateBurst     int           `env:"AGNTCHAT_RELAY_RATE_BURST" envDefault:"-1"`     // at once; -1: enough for a group
+	AddressRate   int           `env:"AGNTCHAT_RELAY_ADDRESS_RATE" envDefault:"6000"` // calls a minute of one network address
+	Failures      int           `env:"AGNTCHAT_RELAY_FAILURES" envDefault:"600"`      // a minute, of one network address
 	NewMailboxes  int           `env:"AGNTCHAT_RELAY_NEW_MAILBOXES" envDefault:"300"`
 	Timeout       time.Duration `env:"AGNTCHAT_RELAY_TIMEOUT" envDefault:"30s"`
 	MaxGroupSize  int           `env:"AGNTCHAT_RELAY_MAX_GROUP_SIZE" envDefault:"100"`

@@ -90,18 +90,19 @@ func (o *Office) Send(ctx context.Context, c Call, to string, mtype int64, body 
 
 // admission is what sqlSend found; stored is the new letter's id, when it stored it.
 type admission struct {
-	known    bool
-	refusal  *string
-	id       *int64
-	sentAt   float64
-	waiting  int
-	ofSender int
-	bytes    int64
-	stored   *int64
+	known             bool
+	refusal           *string
+	id                *int64
+	sentAt            float64
+	waiting, ofSender int   // that are not being handed out
+	bytes             int64 // of these
+	total             int
+	totalBytes        int64
+	stored            *int64
 }
 
 func (a *admission) columns() []any {
-	return []any{&a.known, &a.refusal, &a.id, &a.sentAt, &a.waiting, &a.ofSender, &a.bytes, &a.stored}
+	return []any{&a.known, &a.refusal, &a.id, &a.sentAt, &a.waiting, &a.ofSender, &a.bytes, &a.total, &a.totalBytes, &a.stored}
 }
 
 // below is what may wait already for one more to be stored; -1 is no limit.
@@ -115,7 +116,8 @@ func below(limit, room int) int {
 func (o *Office) full(a admission, size int) error {
 	l := o.Limits
 	switch {
-	case l.Mailbox > 0 && a.waiting >= l.Mailbox, l.MailboxBytes > 0 && a.bytes+int64(size) > l.MailboxBytes:
+	case l.Mailbox > 0 && (a.waiting >= l.Mailbox || a.total >= 2*l.Mailbox),
+		l.MailboxBytes > 0 && (a.bytes+int64(size) > l.MailboxBytes || a.totalBytes+int64(size) > 2*l.MailboxBytes):
 		return ErrMailboxFull
 	case l.PerSender > 0 && a.ofSender >= l.PerSender:
 		return ErrSenderFull

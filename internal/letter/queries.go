@@ -40,23 +40,27 @@ RETURNING key_id, key`
 const (
 	// sqlSend finds everything a send must know: whether the recipient is known,
 	// whether this ciphertext was refused or is here already, and what waits. Letters
-	// that are being handed out do not count. It stores the letter when less than $10
-	// letters, $11 of this sender and $12 bytes wait (-1: no limit).
+	// that are being handed out do not count, so that a drained mailbox takes letters
+	// at once; they count in total, which may be twice the limit. It stores the letter
+	// when less than $10 letters, $11 of this sender and $12 bytes wait (-1: no limit).
 	sqlSend = `WITH a AS (
   SELECT (` + sqlMailboxExists + `) AS known,
     (SELECT sig FROM letter_refusals WHERE recipient = $1 AND hash = $3::bytea AND refused_at > $6::timestamptz) AS refusal,
     (SELECT id FROM letters WHERE recipient = $1 AND sender = $2 AND hash = $3::bytea) AS id,
     COALESCE((SELECT sent_at FROM letters WHERE recipient = $1 AND sender = $2 AND hash = $3::bytea), 0) AS sent_at,
-    count(*) AS waiting, count(*) FILTER (WHERE sender = $2) AS of_sender, COALESCE(sum(octet_length(body)), 0)::bigint AS bytes
-  FROM letters WHERE recipient = $1 AND sent_at > $4::double precision AND (lease_until IS NULL OR lease_until <= $5::timestamptz)
+    count(*) FILTER (WHERE NOT leased) AS waiting, count(*) FILTER (WHERE NOT leased AND sender = $2) AS of_sender,
+    COALESCE(sum(size) FILTER (WHERE NOT leased), 0)::bigint AS bytes, count(*) AS total, COALESCE(sum(size), 0)::bigint AS total_bytes
+  FROM (SELECT sender, octet_length(body) AS size, lease_until IS NOT NULL AND lease_until > $5::timestamptz AS leased
+    FROM letters WHERE recipient = $1 AND sent_at > $4::double precision) AS l
 ), kept AS (
   INSERT INTO letters (sent_at, sender, recipient, mtype, hash, body)
   SELECT $7::double precision, $2, $1, $8::bigint, $3::bytea, $9::bytea FROM a
-  WHERE a.known AND a.refusal IS NULL AND a.id IS NULL AND ($10::bigint < 0 OR a.waiting < $10::bigint)
-    AND ($11::bigint < 0 OR a.of_sender < $11::bigint) AND ($12::bigint < 0 OR a.bytes + octet_length($9::bytea) <= $12::bigint)
+  WHERE a.known AND a.refusal IS NULL AND a.id IS NULL AND ($11::bigint < 0 OR a.of_sender < $11::bigint)
+    AND ($10::bigint < 0 OR (a.waiting < $10::bigint AND a.total < 2 * $10::bigint))
+    AND ($12::bigint < 0 OR (a.bytes + octet_length($9::bytea) <= $12::bigint AND a.total_bytes + octet_length($9::bytea) <= 2 * $12::bigint))
   ON CONFLICT (recipient, sender, hash) DO NOTHING RETURNING id
 )
-SELECT known, refusal, id, sent_at, waiting, of_sender, bytes, (SELECT id FROM kept) FROM a`
+SELECT known, refusal, id, sent_at, waiting, of_sender, bytes, total, total_bytes, (SELECT id FROM kept) FROM a`
 
 	sqlLockMailbox = `SELECT address FROM letter_mailboxes WHERE address = $1 FOR UPDATE`
 

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"math"
 	"net/http"
 	"slices"
@@ -30,7 +31,12 @@ func (r *Relay) call(w http.ResponseWriter, req *http.Request) {
 		_ = control.SetReadDeadline(start.Add(r.cfg.Timeout)) // a test's recorder has no connection
 		_ = control.SetWriteDeadline(start.Add(2 * r.cfg.Timeout))
 	}
-	name, raw, err := r.read(req)
+	var name string
+	var raw map[string]json.RawMessage
+	err := r.takeOrigin(r.byOrigin, req)
+	if err == nil {
+		name, raw, err = r.read(req)
+	}
 	t, known := tools[name]
 	if known {
 		tool = name
@@ -42,7 +48,7 @@ func (r *Relay) call(w http.ResponseWriter, req *http.Request) {
 		err = r.serve(w, req, t, raw)
 	}
 	if err != nil {
-		var no *refusal
+		var no *refusalError
 		if errors.As(err, &no) && (no.status == http.StatusRequestEntityTooLarge || no.status == http.StatusUnauthorized) {
 			w.Header().Set("Connection", "close") // the rest of the body is not read
 		}
@@ -300,7 +306,7 @@ func (r *Relay) letters(w http.ResponseWriter, q *request, lease string, list []
 // logged keeps an error that can no longer be answered; the lease covers for it.
 func (r *Relay) logged(ctx context.Context, what string, err error) error {
 	if err != nil {
-		r.cfg.Log.WarnContext(ctx, "relay: could not "+what, "error", err)
+		r.cfg.Log.WarnContext(ctx, "relay: could not "+what, slog.Any("error", err))
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -52,12 +51,13 @@ func (h *hints) notify(sender string) {
 	}
 }
 
-// add opens a stream, or reports that a limit is reached. leave ends it.
+// add opens a stream, or reports that a limit is reached. leave ends it. An empty
+// network address is not counted.
 func (h *hints) add(sender, address string) (s *stream, leave func(), ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	over := func(n, most int) bool { return most > 0 && n >= most }
-	if h.isClosed || over(h.open, h.most) || over(h.byAddress[address], h.perAddress) || over(len(h.bySender[sender]), h.perSender) {
+	if h.isClosed || over(h.open, h.most) || (address != "" && over(h.byAddress[address], h.perAddress)) || over(len(h.bySender[sender]), h.perSender) {
 		return nil, nil, false
 	}
 	s = &stream{wake: make(chan struct{}, 1)}
@@ -94,7 +94,11 @@ func (h *hints) close() {
 // content, one at the start and one when a letter has come, never closer than a
 // second. Whoever gets one asks for its letters as usual.
 func (r *Relay) events(w http.ResponseWriter, q *request) error {
-	s, leave, ok := r.hints.add(q.auth.Fingerprint, r.address(q.http))
+	origin := r.address(q.http)
+	if r.local(q.http) {
+		origin = "" // not counted
+	}
+	s, leave, ok := r.hints.add(q.auth.Fingerprint, origin)
 	if !ok {
 		return refuse(http.StatusTooManyRequests, "too many event streams; poll instead")
 	}
@@ -131,7 +135,7 @@ func (r *Relay) events(w http.ResponseWriter, q *request) error {
 			wake = s.wake
 			continue
 		case <-wake:
-			if !write(fmt.Sprintf("event: %s\ndata: {}\n\n", wire.EventName)) {
+			if !write("event: " + wire.EventName + "\ndata: {}\n\n") {
 				return nil
 			}
 			wake = nil

@@ -137,6 +137,48 @@ func TestL1_MailboxCap(t *testing.T) {
 	}
 }
 
+// TestL1_LeasesDoNotLiftTheCap: letters that are being handed out leave room for as
+// many again, and not for more.
+func TestL1_LeasesDoNotLiftTheCap(t *testing.T) {
+	t.Parallel()
+	p := open(t, func(_ *relay.Config, l *letter.Limits) { l.Mailbox = 3 })
+	a, to := relaytest.NewUser(), p.user(0)
+	for round := range 2 {
+		for n := range 3 {
+			p.send(a, to, fmt.Sprint(round, n))
+		}
+		var held wire.Leased
+		p.ok(p.Call(p.ctx(), to, wire.ToolLease, map[string]any{}, &held))
+		if len(held.Messages) != 3 {
+			t.Errorf("leased %+v", held)
+		}
+	}
+	_, err := p.Send(p.ctx(), a, to.Address, "one more")
+	p.refused(err, 400, "mailbox full:")
+}
+
+// TestL1_CallsAreBoundedByNetworkAddress, but not for a proxy on this machine.
+func TestL1_CallsAreBoundedByNetworkAddress(t *testing.T) {
+	t.Parallel()
+	p := open(t, func(c *relay.Config, _ *letter.Limits) {
+		c.AddressPerMin = 3
+		c.Address = func(r *http.Request) string { return r.Header.Get("X-Test-Address") }
+	})
+	for _, origin := range []string{"198.51.100.1", "2001:db8::1", "127.0.0.1", "::1"} {
+		r := *p.Relay
+		r.Header = http.Header{"X-Test-Address": {origin}}
+		for range 3 {
+			p.ok(r.Call(p.ctx(), relaytest.NewUser(), "count_keys", map[string]any{}, nil))
+		}
+		err := r.Call(p.ctx(), relaytest.NewUser(), "count_keys", map[string]any{}, nil)
+		if origin == "127.0.0.1" || origin == "::1" {
+			p.ok(err)
+		} else {
+			p.refused(err, 429, "rate limit")
+		}
+	}
+}
+
 // TestL1_MailboxCapPerSender hits one sender only.
 func TestL1_MailboxCapPerSender(t *testing.T) {
 	t.Parallel()

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"path"
 	"strconv"
 	"strings"
@@ -37,7 +38,8 @@ type Config struct {
 	// Audiences are the addresses by which clients know this relay, each exactly as
 	// they are configured with it: a call is good when it was signed for any of them.
 	Audiences []string
-	// Address tells a client's network address, for limits. It is never stored.
+	// Address tells a client's network address, for limits. It is never stored. This
+	// machine itself is a proxy that names no address: only failures count for it.
 	Address func(*http.Request) string
 	Log     *slog.Logger
 	Metrics prometheus.Registerer // nil: none
@@ -46,6 +48,7 @@ type Config struct {
 	MaxBody         int64         // bytes of a request
 	RatePerMinute   int           // calls of one verified sender
 	RateBurst       int           // of these, at once
+	AddressPerMin   int           // calls of one network address
 	FailuresPerMin  int           // failed signatures and passwords of one network address
 	NewBoxesPerHour int           // first publications from one network address
 	Timeout         time.Duration // to read one request, and to write one answer
@@ -64,7 +67,8 @@ type Relay struct {
 	cfg      Config
 	office   *letter.Office
 	calls    *limit.Buckets // by address of letters; nil: off
-	failures *limit.Buckets // by network address; nil: off
+	byOrigin *limit.Buckets // by network address, as the next two
+	failures *limit.Buckets
 	newBoxes *limit.Buckets
 	hints    *hints
 	metrics  *metrics
@@ -81,6 +85,9 @@ func New(cfg Config) *Relay {
 	r := &Relay{cfg: cfg, office: cfg.Office, hints: newHints(cfg.Streams, cfg.StreamsOfAddress, cfg.StreamsOfSender), metrics: newMetrics(cfg.Metrics)}
 	if cfg.RatePerMinute > 0 {
 		r.calls = limit.New(float64(cfg.RatePerMinute)/60, max(cfg.RateBurst, 1), remembered)
+	}
+	if cfg.AddressPerMin > 0 {
+		r.byOrigin = limit.New(float64(cfg.AddressPerMin)/60, cfg.AddressPerMin, remembered)
 	}
 	if cfg.FailuresPerMin > 0 {
 		r.failures = limit.New(float64(cfg.FailuresPerMin)/60, cfg.FailuresPerMin, remembered)
@@ -146,7 +153,7 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // info is the public policy. Clients of retalk read max_group_size only.
 func (r *Relay) info(w http.ResponseWriter) {
 	l := r.office.Limits
-	answer(w, http.StatusOK, wire.Info{
+	_ = answer(w, http.StatusOK, wire.Info{
 		MaxGroupSize: r.cfg.MaxGroupSize, Events: "/" + eventsPath, Tools: []string{wire.ToolEvents, wire.ToolLease, wire.ToolConfirm},
 		Limits: &wire.Limits{
 			MaxBody: r.cfg.MaxBody, RatePerMinute: r.cfg.RatePerMinute, RateBurst: r.cfg.RateBurst,
@@ -156,16 +163,16 @@ func (r *Relay) info(w http.ResponseWriter) {
 	})
 }
 
-// refusal is an answer that is not 200.
-type refusal struct {
+// refusalError is an answer that is not 200.
+type refusalError struct {
 	status int
 	text   string
 }
 
-func (e *refusal) Error() string { return e.text }
+func (e *refusalError) Error() string { return e.text }
 
 func refuse(status int, format string, args ...any) error {
-	return &refusal{status, fmt.Sprintf(format, args...)}
+	return &refusalError{status, fmt.Sprintf(format, args...)}
 }
 
 // bad is how every failure inside a tool is answered (letters.md 1.1).
@@ -174,20 +181,20 @@ func bad(format string, args ...any) error { return refuse(http.StatusBadRequest
 // answerError turns what a tool returned into an answer and tells its class, for
 // the metric.
 func (r *Relay) answerError(ctx context.Context, w http.ResponseWriter, tool string, err error) string {
-	var no *refusal
+	var no *refusalError
 	var input *fault.Error
 	switch {
 	case errors.As(err, &no):
 	case pg.IsUnavailable(err):
 		w.Header().Set("Retry-After", "2")
-		no = &refusal{http.StatusServiceUnavailable, "the relay cannot reach its database right now; retry"}
+		no = &refusalError{http.StatusServiceUnavailable, "the relay cannot reach its database right now; retry"}
 	case errors.As(err, &input) && input.Kind == fault.Invalid: // text that no database stores
-		no = &refusal{http.StatusBadRequest, input.Message}
+		no = &refusalError{http.StatusBadRequest, input.Message}
 	case ctx.Err() != nil:
-		no = &refusal{http.StatusServiceUnavailable, "the call was given up"}
+		no = &refusalError{http.StatusServiceUnavailable, "the call was given up"}
 	default:
 		r.cfg.Log.ErrorContext(ctx, "relay: call failed", slog.String("tool", tool), slog.Any("error", err))
-		no = &refusal{http.StatusInternalServerError, "internal error"}
+		no = &refusalError{http.StatusInternalServerError, "internal error"}
 	}
 	fail(w, no.status, no.text)
 	switch {
@@ -199,7 +206,22 @@ func (r *Relay) answerError(ctx context.Context, w http.ResponseWriter, tool str
 	return "refused"
 }
 
-func fail(w http.ResponseWriter, status int, text string) { answer(w, status, wire.Error{Error: text}) }
+func fail(w http.ResponseWriter, status int, text string) {
+	_ = answer(w, status, wire.Error{Error: text})
+}
+
+const (
+	chunk    = 64 << 10         // bytes of an answer that are written at once
+	perChunk = 30 * time.Second // for a reader to take one
+	slowest  = 10 * time.Minute // for a whole answer
+)
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
 
 // answer writes a whole answer and reports whether all of it went out.
 func answer(w http.ResponseWriter, status int, v any) error {
@@ -212,10 +234,18 @@ func answer(w http.ResponseWriter, status int, v any) error {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Length", strconv.Itoa(len(b)))
 	w.WriteHeader(status)
-	if _, err := w.Write(b); err != nil {
-		return fmt.Errorf("write answer: %w", err)
+	control := http.NewResponseController(w)
+	for end := time.Now().Add(slowest); len(b) > 0; {
+		n := min(len(b), chunk)
+		if n < len(b) { // a slow line gets time for each part
+			_ = control.SetWriteDeadline(earlier(time.Now().Add(perChunk), end))
+		}
+		if _, err := w.Write(b[:n]); err != nil {
+			return fmt.Errorf("write answer: %w", err)
+		}
+		b = b[n:]
 	}
-	if err := http.NewResponseController(w).Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("write answer: %w", err)
 	}
 	return nil
@@ -223,6 +253,23 @@ func answer(w http.ResponseWriter, status int, v any) error {
 
 // address is the client's network address, for limits.
 func (r *Relay) address(req *http.Request) string { return cmp.Or(r.cfg.Address(req), "unknown") }
+
+// local reports a client on this machine.
+func (r *Relay) local(req *http.Request) bool {
+	a, err := netip.ParseAddr(r.cfg.Address(req))
+	return err == nil && a.IsLoopback()
+}
+
+// takeOrigin counts a call, or whatever buckets count, against a network address.
+func (r *Relay) takeOrigin(buckets *limit.Buckets, req *http.Request) error {
+	if buckets == nil || r.local(req) {
+		return nil
+	}
+	if _, ok := buckets.Take(r.address(req)); !ok {
+		return tooFast()
+	}
+	return nil
+}
 
 // failed counts a wrong signature or password against a network address.
 func (r *Relay) failed(req *http.Request) {

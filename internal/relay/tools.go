@@ -164,17 +164,14 @@ func (r *Relay) publishKeys(w http.ResponseWriter, q *request) error {
 
 // mayOpen bounds how many mailboxes one network address opens.
 func (r *Relay) mayOpen(q *request) error {
-	if r.newBoxes == nil {
+	if r.newBoxes == nil || r.local(q.http) {
 		return nil
 	}
 	known, err := r.office.Known(q.http.Context(), q.auth.Fingerprint)
 	if err != nil || known {
 		return err
 	}
-	if _, ok := r.newBoxes.Take(r.address(q.http)); !ok {
-		return tooFast()
-	}
-	return nil
+	return r.takeOrigin(r.newBoxes, q.http)
 }
 
 // most characters of a key id and of a key: what is longer is neither.
