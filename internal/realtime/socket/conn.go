@@ -25,11 +25,11 @@ type Conn struct {
 	pushes, joins bucket
 
 	mu      sync.Mutex
-	lanes   map[string]*lane
-	joined  int  // lanes with a member
-	running int  // lanes at work
-	waiting int  // bytes of the payloads in all lanes
-	closing bool // nothing is taken from the client any more
+	lanes   []*lane // by topic, which are few: a map would weigh more than all of them
+	joined  int     // lanes with a member
+	running int     // lanes at work
+	waiting int     // bytes of the payloads in all lanes
+	closing bool    // nothing is taken from the client any more
 	onIdle  func()
 	ended   bool
 }
@@ -48,9 +48,9 @@ func (c *Conn) Topics() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	topics := make([]string, 0, len(c.lanes))
-	for name, l := range c.lanes {
+	for _, l := range c.lanes {
 		if l.member != nil {
-			topics = append(topics, name)
+			topics = append(topics, l.topic)
 		}
 	}
 	return topics
@@ -61,7 +61,7 @@ func (c *Conn) Topics() []string {
 func (c *Conn) Push(topic, event string, payload any) error {
 	c.mu.Lock()
 	var m *Member
-	if l := c.lanes[topic]; l != nil {
+	if l := c.laneLocked(topic); l != nil {
 		m = l.member
 	}
 	c.mu.Unlock()
@@ -83,6 +83,16 @@ func (c *Conn) Close(code Code, reason string) {
 	c.closing = true
 	c.mu.Unlock()
 	c.out.close(code, reason)
+}
+
+// laneLocked is the lane of a topic, or nil.
+func (c *Conn) laneLocked(topic string) *lane {
+	for _, l := range c.lanes {
+		if l.topic == topic {
+			return l
+		}
+	}
+	return nil
 }
 
 // closeWhenIdle is Close after the handlers at work have answered.

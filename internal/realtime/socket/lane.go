@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/agntchat/agntchat/internal/realtime"
@@ -76,8 +77,8 @@ func (l *lane) run() {
 		if len(l.queue) == 0 {
 			l.active, l.queue = false, nil
 			c.running--
-			if l.member == nil && c.lanes[l.topic] == l {
-				delete(c.lanes, l.topic)
+			if l.member == nil {
+				c.lanes = slices.DeleteFunc(c.lanes, func(o *lane) bool { return o == l })
 			}
 			idle := c.onIdle
 			if c.running > 0 {

@@ -35,7 +35,7 @@ type outbox struct {
 	spawn func(func())
 
 	mu       sync.Mutex
-	raw      *rawWriter
+	raw      rawWriter
 	queue    []item
 	bytes    int // queued and in flight
 	draining bool
@@ -66,7 +66,7 @@ func (o *outbox) send(b realtime.Batch, keep bool) error {
 		return ErrClosed
 	}
 	n := 0
-	if !o.draining && o.raw != nil {
+	if !o.draining && o.raw != noWriter {
 		var err error
 		if n, err = o.raw.try(b.Wire); err != nil {
 			o.kill()
@@ -149,7 +149,7 @@ func (o *outbox) closeLocked(code Code, reason string, shed bool) {
 
 // write sends bytes that are never dropped.
 func (o *outbox) write(p []byte) {
-	if !o.draining && o.raw != nil {
+	if !o.draining && o.raw != noWriter {
 		n, err := o.raw.try(p)
 		if err != nil {
 			o.kill()

@@ -169,8 +169,9 @@ func (c *Conn) handleJoin(msg phx.Message) {
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l := c.lanes[msg.Topic]
-	if l == nil {
+	l := c.laneLocked(msg.Topic)
+	added := l == nil
+	if added {
 		l = &lane{conn: c, topic: msg.Topic}
 	}
 	switch old := l.member; {
@@ -191,7 +192,9 @@ func (c *Conn) handleJoin(msg phx.Message) {
 		c.refuse(msg, "busy")
 		return
 	}
-	c.lanes[msg.Topic] = l
+	if added {
+		c.lanes = append(c.lanes, l)
+	}
 	member.lane, l.member = l, member
 	l.enqueueLocked(task{kind: taskJoin, member: member, ref: msg.Ref, event: msg.Event, payload: msg.Payload})
 }
@@ -199,7 +202,7 @@ func (c *Conn) handleJoin(msg phx.Message) {
 func (c *Conn) handlePush(msg phx.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l := c.lanes[msg.Topic]
+	l := c.laneLocked(msg.Topic)
 	if l == nil || l.member == nil {
 		c.refuse(msg, reasonUnmatched)
 		return
@@ -217,7 +220,7 @@ func (c *Conn) handlePush(msg phx.Message) {
 func (c *Conn) handleLeave(msg phx.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l := c.lanes[msg.Topic]
+	l := c.laneLocked(msg.Topic)
 	if l == nil || l.member == nil || (msg.JoinRef != "" && msg.JoinRef != l.member.joinRef) {
 		if msg.Ref != "" {
 			_ = c.reply(msg.JoinRef, msg.Ref, msg.Topic, phx.StatusOK, nil)

@@ -119,7 +119,6 @@ func (s *Server) newConn(session Session, r *http.Request) *Conn {
 		id: uuid.NewString(), session: session, remote: r.RemoteAddr, server: s,
 		pushes: newBucket(lim.PushRate, lim.PushBurst),
 		joins:  newBucket(lim.JoinRate, lim.JoinBurst),
-		lanes:  make(map[string]*lane),
 	}
 	c.out = outbox{
 		lim: lim, metrics: s.metrics, spawn: s.running.Go,
