@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agntchat/agntchat/internal/app/apptest"
+	"github.com/agntchat/agntchat/internal/config"
 	"github.com/agntchat/agntchat/internal/relay/relaytest"
 	wire "github.com/agntchat/agntchat/internal/wire/letter"
 )
@@ -148,7 +149,7 @@ func TestL1_RelayFlags(t *testing.T) {
 }
 
 // TestL1_RelayInTheServer: the mount below /relay, known by the server's public
-// address; off when it is turned off.
+// address; an open event stream does not hold up the server's end.
 func TestL1_RelayInTheServer(t *testing.T) {
 	t.Parallel()
 	s := apptest.New(t)
@@ -176,5 +177,18 @@ func TestL1_RelayInTheServer(t *testing.T) {
 		if want := map[bool]int{true: 200, false: 404}[path == "/relay/info"]; err != nil || code != want || !strings.HasPrefix(body, "{") {
 			t.Errorf("%s: %d %s %v", path, code, body, err)
 		}
+	}
+}
+
+// TestL1_RelayTurnedOff: nothing answers below /relay but the web client.
+func TestL1_RelayTurnedOff(t *testing.T) {
+	t.Parallel()
+	s := apptest.New(t, apptest.Config(func(c *config.Config) { c.Relay.Mount = "off" }))
+	r := &relaytest.Relay{URL: s.URL + "/relay", HTTP: http.DefaultClient}
+	if err := r.Publish(t.Context(), relaytest.NewUser(), 1); err == nil {
+		t.Error("a relay that is off took keys")
+	}
+	if _, body, err := apptest.Get(t.Context(), s.URL+"/relay/info"); err != nil || strings.Contains(body, "max_group_size") {
+		t.Errorf("info: %s %v", body, err)
 	}
 }
