@@ -259,6 +259,10 @@ func (b *Box) answer(ctx context.Context) error {
 	}
 	for _, a := range owed {
 		err := b.giveAnswer(ctx, a)
+		if r, ok := errors.AsType[*RelayError](err); ok && r.everyCall() {
+			b.log.Debug("answers wait", "error", err.Error())
+			return nil // the letters are in; the next run goes on with the answers
+		}
 		if ctx.Err() != nil || errors.Is(err, ErrUnreachable) || errors.Is(err, ErrPinMismatch) {
 			return err
 		}

@@ -52,6 +52,11 @@ type RelayError struct {
 // Error words it as retalk does.
 func (e *RelayError) Error() string { return "server error from " + e.Tool + ": " + e.Text }
 
+// everyCall says whether the refusal would meet every other call too: no API key, or too many calls.
+func (e *RelayError) everyCall() bool {
+	return e.Status == http.StatusUnauthorized || e.Status == http.StatusTooManyRequests
+}
+
 // relay makes signed calls.
 type relay struct {
 	address string // as signed
@@ -180,6 +185,9 @@ func (r *relay) call(ctx context.Context, tool string, args map[string]any, into
 }
 
 func (r *relay) publish(ctx context.Context, keys, fallback map[string]string) error {
+	if keys == nil {
+		keys = map[string]string{} // signed as {}: null would be another text
+	}
 	args := map[string]any{"identity_key": r.me.IdentityKey, "signing_key": r.me.SigningKey, "one_time_keys": keys, "fallback_key": nil}
 	if len(fallback) > 0 {
 		args["fallback_key"] = fallback

@@ -178,8 +178,22 @@ func (s *sealer) pick(tx *store.Tx, stored []store.Session) (*olm.Session, error
 	if err != nil {
 		return nil, err
 	}
-	return account.Outbound(s.box.rand, s.key.IdentityKey, s.key.OneTimeKey)
+	o, err := account.Outbound(s.box.rand, s.key.IdentityKey, s.key.OneTimeKey)
+	if err != nil {
+		return nil, &peerKeyError{err}
+	}
+	return o, nil
 }
+
+// peerKeyError is a key of a peer that no session can be begun with. It concerns
+// letters to that peer only.
+type peerKeyError struct{ cause error }
+
+func (e *peerKeyError) Error() string {
+	return "the recipient's key cannot be used: " + e.cause.Error()
+}
+
+func (e *peerKeyError) Unwrap() error { return e.cause }
 
 func (b *Box) saveSession(tx *store.Tx, peer string, o *olm.Session, opened bool) error {
 	key, err := tx.PickleKey()
@@ -253,15 +267,18 @@ func (b *Box) reseal(ctx context.Context, o *store.Outgoing) (Problem, error) {
 
 // failed puts a letter off, or gives it up.
 func (b *Box) failed(ctx context.Context, o store.Outgoing, cause error) (Problem, error) {
-	r, ours := errors.AsType[*RelayError](cause)
-	if !ours || r.Status == http.StatusUnauthorized || r.Status == http.StatusTooManyRequests {
+	_, badKey := errors.AsType[*peerKeyError](cause)
+	r, answered := errors.AsType[*RelayError](cause)
+	switch {
+	case badKey:
+	case !answered || r.Status == http.StatusUnauthorized || r.Status == http.StatusTooManyRequests:
 		return Problem{}, cause // the same for every letter
 	}
-	o.Problem = r.Error()
+	o.Problem = cause.Error()
 	o.Tries++
 	err := b.store.Tx(ctx, func(tx *store.Tx) error {
 		o.Due = tx.Now() + backoff(o.Tries, 5*time.Second, time.Hour)
-		if r.Status == http.StatusRequestEntityTooLarge || tx.Now()-o.Created > giveUpAfter.Seconds() && o.Created > 0 {
+		if (answered && r.Status == http.StatusRequestEntityTooLarge) || tx.Now()-o.Created > giveUpAfter.Seconds() && o.Created > 0 {
 			o.State = store.Dead
 			return tx.CloseOutgoing(o)
 		}
