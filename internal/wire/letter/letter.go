@@ -55,9 +55,8 @@ const (
 
 // Times and sizes of the protocol.
 const (
-	ClockWindow    = 150 // seconds a timestamp may be off, both ways
-	NonceRetention = 300 // seconds a relay remembers a nonce
-	AddressLen     = 32
+	ClockWindow = 150 // seconds a timestamp may be off, both ways
+	AddressLen  = 32
 )
 
 // Address is the user id of a key pair set: the first 32 hex characters of SHA-256
@@ -115,11 +114,11 @@ func (a *Auth) Sign(key ed25519.PrivateKey, tool, audience string, args any) err
 	return nil
 }
 
-// ErrBadKey is a signing key or signature that is not base64 of the right length.
-var ErrBadKey = errors.New("letter: not a key or signature")
+var errBadKey = errors.New("letter: not a key or signature")
 
 // Verify reports whether signature, base64 with or without padding, is that of
-// signingKey over text.
+// signingKey over text. The error says that one of them is not base64 of the right
+// length.
 func Verify(signingKey string, text []byte, signature string) (bool, error) {
 	key, err := decode(signingKey, ed25519.PublicKeySize)
 	if err != nil {
@@ -142,7 +141,7 @@ func IsKey(s string) bool {
 func decode(s string, size int) ([]byte, error) {
 	b, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(s, "="))
 	if err != nil || len(b) != size {
-		return nil, ErrBadKey
+		return nil, errBadKey
 	}
 	return b, nil
 }
