@@ -42,9 +42,19 @@ func TestP1_JudgeWakeRules(t *testing.T) {
 
 // ready lists the suites of the gateway contract (issue 3, section 6.1) that
 // the server passes. Whoever lands a handler adds its suites.
-var ready = []string{"approval_races", "bridge_asks", "credentials", "decisions", "dm", "files", "message_types", "owner_accounts"}
+var ready = []string{
+	"approval_races",
+	"bridge_asks",
+	"credentials",
+	"decisions",
+	"dm",
+	"files",
+	"message_types",
+	"owner_accounts",
+}
 
 func TestB1_JudgeGateway(t *testing.T) {
 	t.Parallel()
-	judgetest.RunSuites(t, judgetest.Target{BaseURL: apptest.New(t).URL, Patience: patience}, ready)
+	s := apptest.New(t)
+	judgetest.RunSuites(t, judgetest.Target{BaseURL: s.URL, Patience: patience, Restart: s.Restart}, ready)
 }

@@ -58,6 +58,12 @@ type fakeItem struct {
 }
 
 func newFake(t *testing.T, fault string) Target {
+	g, _ := startFake(t, fault)
+	return g
+}
+
+// startFake also returns what drops every socket.
+func startFake(t *testing.T, fault string) (g Target, drop func()) {
 	f := &fake{
 		fault: fault, tokens: map[string]string{}, people: map[string]obj{}, passwd: map[string]string{}, agents: map[string]obj{},
 		keys: map[string]string{}, rooms: map[string]*fakeRoom{}, exec: map[string]obj{}, conns: map[*fakeConn]bool{},
@@ -126,7 +132,7 @@ func newFake(t *testing.T, fault string) Target {
 	srv := httptest.NewServer(mux)
 	t.Cleanup(func() { f.dropAll(); srv.Close() })
 	f.url = srv.URL
-	return Target{BaseURL: srv.URL, Patience: 10 * time.Second}
+	return Target{BaseURL: srv.URL, Patience: 10 * time.Second}, f.dropAll
 }
 
 func ok204(*http.Request, string, obj) (int, any) { return 204, nil }

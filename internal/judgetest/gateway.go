@@ -11,22 +11,23 @@ import (
 // (issue 3, section 6.1). Run signs up its own people and makes its own agents,
 // so suites can run side by side against one server.
 type Suite struct {
-	Name string
-	Run  func(t *testing.T, g Target)
+	Name  string
+	Run   func(t *testing.T, g Target)
+	Alone bool // restarts the server, so that nothing may run beside it
 }
 
 // suites lists every suite, in the order of the contract. Those with a golden
 // file of the same name in testdata/gateway play it after the scene.
 var suites = []Suite{
-	{"task_life", nil}, {"task_fail", nil}, {"task_stop", nil}, {"task_park", nil}, {"task_subtasks", nil},
-	{"task_plan", nil}, {"task_reattach", nil}, {"task_rest", nil}, {"task_requests", nil}, {"scope_requests", nil},
-	{"sdk_events", nil}, {"mcp", nil}, {"permissions", nil}, {"decisions", nil}, {"credentials", nil},
-	{"files", nil}, {"files_desktop", nil}, {"soul", nil}, {"profile", nil}, {"context", nil}, {"memory", nil}, {"telemetry", nil},
-	{"external", nil}, {"dm", nil}, {"huddles", nil}, {"health", nil}, {"agent_queries", nil}, {"catalogue", nil},
-	{"owner_accounts", nil}, {"bridge_tasks", bridgeTasks}, {"bridge_asks", bridgeAsks},
-	{"bridge_durable_asks", askDurable}, {"bridge_queries", askRevise}, {"catalogue_rules", catalogueRules},
-	{"bridge_toolkit", bridgeToolkit}, {"message_types", nil}, {"task_races", taskRaces}, {"approval_races", approvalRaces},
-	{"inbox_races", inboxRaces},
+	{Name: "task_life"}, {Name: "task_fail"}, {Name: "task_stop"}, {Name: "task_park"}, {Name: "task_subtasks"}, {Name: "task_plan"},
+	{Name: "task_reattach"}, {Name: "task_rest"}, {Name: "task_requests"}, {Name: "scope_requests"}, {Name: "sdk_events"}, {Name: "mcp"},
+	{Name: "permissions"}, {Name: "decisions"}, {Name: "credentials"}, {Name: "files"}, {Name: "files_desktop"}, {Name: "soul"}, {Name: "profile"},
+	{Name: "context"}, {Name: "memory"}, {Name: "telemetry"}, {Name: "external"}, {Name: "dm"}, {Name: "huddles"}, {Name: "health"},
+	{Name: "agent_queries"}, {Name: "catalogue"}, {Name: "owner_accounts"}, {Name: "bridge_tasks", Run: bridgeTasks},
+	{Name: "bridge_asks", Run: bridgeAsks}, {Name: "bridge_durable_asks", Run: askDurable}, {Name: "bridge_queries", Run: askRevise},
+	{Name: "catalogue_rules", Run: catalogueRules}, {Name: "bridge_toolkit", Run: bridgeToolkit}, {Name: "message_types"},
+	{Name: "task_races", Run: taskRaces}, {Name: "approval_races", Run: approvalRaces}, {Name: "inbox_races", Run: inboxRaces},
+	{Name: "restarted", Run: restarted, Alone: true},
 }
 
 // Suites returns every suite of the gateway contract.
@@ -40,22 +41,34 @@ func Suites() []Suite {
 	return out
 }
 
-// RunSuites runs the named suites in parallel and returns when they are done. A
-// name that no suite has fails.
+// RunSuites runs the named suites in parallel, then those that run alone, and
+// returns when all are done. A name that no suite has fails.
 func RunSuites(t *testing.T, g Target, names []string) {
 	t.Helper()
+	var together, alone []Suite
 	all := Suites()
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(s Suite) bool { return s.Name == name })
+		switch {
+		case i < 0:
+			t.Errorf("no suite is named %q", name)
+		case all[i].Alone:
+			alone = append(alone, all[i])
+		default:
+			together = append(together, all[i])
+		}
+	}
 	t.Run("Gateway", func(t *testing.T) {
-		for _, name := range names {
-			i := slices.IndexFunc(all, func(s Suite) bool { return s.Name == name })
-			if i < 0 {
-				t.Errorf("no suite is named %q", name)
-				continue
-			}
-			t.Run(name, func(t *testing.T) {
+		for _, s := range together {
+			t.Run(s.Name, func(t *testing.T) {
 				t.Parallel()
-				all[i].Run(t, g)
+				s.Run(t, g)
 			})
+		}
+	})
+	t.Run("Alone", func(t *testing.T) {
+		for _, s := range alone {
+			t.Run(s.Name, func(t *testing.T) { s.Run(t, g) })
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package judgetest
 
 import (
+	"context"
 	"io/fs"
 	"path"
 	"regexp"
@@ -95,6 +96,14 @@ func exercises(e golden, what string) bool {
 func TestB1_GatewaySuitesAgainstTheFake(t *testing.T) {
 	t.Parallel()
 	RunSuites(t, newFake(t, ""), fakeSuites)
+}
+
+// A restart, as far as the fake can have one: every socket drops.
+func TestB1_GatewayRestartOfTheFake(t *testing.T) {
+	t.Parallel()
+	g, drop := startFake(t, "")
+	g.Restart = func(context.Context) error { drop(); return nil }
+	RunSuites(t, g, []string{"restarted"})
 }
 
 // fakeSuites are those whose part of a server the fake has.
