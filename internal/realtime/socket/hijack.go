@@ -12,7 +12,7 @@ import (
 // Sizes of the buffers that stay with a connection for its life. A frame of a
 // chat client mostly fits into the first; longer ones are read past it.
 const (
-	readBuffer  = 512
+	readBuffer  = 256
 	writeBuffer = 256 // control frames only, which are at most 129 bytes
 )
 
