@@ -80,6 +80,9 @@ func (f *fake) makeTask(room, who string, in obj, parent *fakeTask) (int, any) {
 	t.row = obj{"id": uuid.NewString(), "conversationId": room, "organizationId": org, "title": in["title"], "description": in["description"], "status": "pending",
 		"createdBy": who, "assignedTo": to, "metadata": meta, "insertedAt": now, "updatedAt": now}
 	f.tasks = append(f.tasks, t)
+	if f.agents[who] != nil && parent == nil {
+		f.storeWith(room, who, "A task was made.", obj{"task_id": t.row["id"]}, "StatusUpdate", obj{"contentType": "status_update"})
+	}
 	f.tell(t, "task_created")
 	f.toUser(t.agent, "task_assigned", t.row)
 	f.dispatchTasks()
