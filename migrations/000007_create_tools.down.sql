@@ -1,1 +1,1 @@
-DROP TABLE tool_calls, agent_tools;
+DROP TABLE connection_agents, connection_operations, connections, tool_calls, agent_tools;

@@ -145,6 +145,9 @@ func newAccessWorld(ctx context.Context, s *apptest.Server) (w accessWorld, err 
 	message := text(do("owner", "POST", "/api/conversations/"+room+"/messages", map[string]any{"content": "hello"}), "id")
 	executor := text(do("agent", "POST", "/api/gateway/executors", map[string]any{"executor_key": "k", "max_concurrent": 1}), "id")
 	key := do("owner", "POST", "/api/me/llm-keys", map[string]any{"provider": "anthropic", "token": "sk-ant-" + uuid.NewString(), "label": "mine"})
+	api, _ := do("owner", "POST", "/api/me/apis", map[string]any{
+		"name": "weather", "baseUrl": "https://api.example.com", "operations": []map[string]any{{"method": "GET", "path": "/now"}}, "agentIds": []string{ids["agent"]},
+	})["api"].(map[string]any)
 	sessions := do("owner", "GET", "/api/me/sessions", nil)
 	file := text(do("owner", "POST", "/api/conversations/"+room+"/upload-url", map[string]any{"filename": "a.txt", "contentType": "text/plain", "sizeBytes": 5}), "uploadUrl")
 	if err == nil {
@@ -186,7 +189,7 @@ func newAccessWorld(ctx context.Context, s *apptest.Server) (w accessWorld, err 
 	if keyID == "" || sessionID == "" || room == "" || executor == "" || grant == "" || approval == "" {
 		return w, fmt.Errorf("incomplete: key %v, sessions %v", key, sessions)
 	}
-	w.ids = strings.NewReplacer("{request}", approval, "{grant}", grant, "{credential}", secrets[0], "{given}", secrets[1], "{file}", file,
+	w.ids = strings.NewReplacer("{request}", approval, "{grant}", grant, "{credential}", secrets[0], "{given}", secrets[1], "{file}", file, "{api}", text(api, "id"), "{tool}", "web_fetch",
 		"{agent}", ids["agent"], "{conversation}", room, "{message}", message, "{participant}", ids["agent"], "{member}", ids["member"],
 		"{stranger}", ids["stranger"], "{executor}", executor, "{item}", item, "{key}", keyID, "{session}", sessionID, "{provider}", "anthropic", "{code}", "x", "{tour}", "profileTour", "{organization}", organization)
 	return w, nil

@@ -64,9 +64,11 @@ type App struct {
 	registry *prometheus.Registry
 	router   chi.Router
 	fileKeys [][]byte
-	river    *riverUI
-	relay    *relay.Relay // nil: off
-	local    *LocalAgents
+
+	connections *flow.Connections
+	river       *riverUI
+	relay       *relay.Relay // nil: off
+	local       *LocalAgents
 
 	ready chan struct{}
 	addr  string

@@ -2,10 +2,13 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/agntchat/agntchat/internal/blob"
+	"github.com/agntchat/agntchat/internal/connection"
 	"github.com/agntchat/agntchat/internal/flow"
+	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/limit"
 	"github.com/agntchat/agntchat/internal/outbound"
 	"github.com/agntchat/agntchat/internal/secret"
@@ -28,8 +31,15 @@ func (a *App) buildTools(ring *secret.Ring) (err error) {
 	if cfg.BraveAPIKey != "" {
 		platform.Search = &websearch.Brave{Client: fetch, Key: cfg.BraveAPIKey, URL: cfg.BraveURL}
 	}
+	a.connections = &flow.Connections{DB: a.db, Ring: ring, Fetch: fetch}
 	a.Tools, err = flow.NewTools(a.db, a.log, slices.Concat(
-		platform.List(), (&flow.CredentialTools{Approvals: a.Approvals, Fetch: fetch}).List(),
+		platform.List(), (&flow.CredentialTools{Approvals: a.Approvals, Fetch: fetch}).List(), (&flow.APITools{Connections: a.connections}).List(),
 	)...)
-	return err
+	if err != nil {
+		return err
+	}
+	a.Tools.APIs = func(ctx context.Context, agent id.Participant) (int, error) {
+		return connection.CountFor(ctx, a.db, agent)
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"time"
 
 	"github.com/agntchat/agntchat/internal/access"
 	"github.com/agntchat/agntchat/internal/fault"
@@ -60,6 +61,14 @@ func (t *Tools) Choose(ctx context.Context, actor access.Actor, agent id.Partici
 		return fault.New(fault.Invalid, "essential", "An agent cannot work without this tool.")
 	}
 	return t.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error { return tool.ChooseTx(ctx, tx, agent, s.Name, on, actor.ID) })
+}
+
+// Calls is a page of the agent's calls, newest first, for its owner.
+func (t *Tools) Calls(ctx context.Context, actor access.Actor, agent id.Participant, before *time.Time, limit int) ([]view.ToolCallRow, error) {
+	if err := t.manage(ctx, actor, agent); err != nil {
+		return nil, err
+	}
+	return view.ToolCalls(ctx, t.DB, agent, before, limit)
 }
 
 func (t *Tools) manage(ctx context.Context, actor access.Actor, agent id.Participant) error {

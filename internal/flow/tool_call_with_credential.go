@@ -146,6 +146,9 @@ func answerText(res outbound.Response, secret []byte) string {
 	}
 	body := bytes.ToValidUTF8(res.Body, nil)
 	for _, s := range [][]byte{secret, []byte(base64.StdEncoding.EncodeToString(secret)), []byte(url.QueryEscape(string(secret)))} {
+		if len(s) == 0 {
+			continue
+		}
 		body = bytes.ReplaceAll(body, s, []byte("[secret]"))
 	}
 	if res.Truncated {

@@ -1,11 +1,15 @@
 package httpapi_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/agntchat/agntchat/internal/access"
+	"github.com/agntchat/agntchat/internal/httpx"
 	"github.com/agntchat/agntchat/internal/wire"
 )
 
@@ -13,6 +17,20 @@ import (
 func (s *gateway) rpc(who access.Actor, method string, params m, status int) wire.RPCResponse {
 	s.t.Helper()
 	return as[wire.RPCResponse](s.t, s.do(who, "POST", "/mcp", m{"jsonrpc": "2.0", "id": 7, "method": method, "params": params}, status))
+}
+
+// none makes a request that is answered 204.
+func (s *rest) none(who access.Actor, method, path string, body any) {
+	s.t.Helper()
+	var in bytes.Buffer
+	if err := json.NewEncoder(&in).Encode(body); err != nil {
+		s.t.Fatal(err)
+	}
+	rec := httptest.NewRecorder()
+	s.h.ServeHTTP(rec, httptest.NewRequestWithContext(httpx.WithActor(s.t.Context(), who), method, path, &in))
+	if rec.Code != http.StatusNoContent || rec.Body.Len() != 0 {
+		s.t.Fatalf("%s %s: %d %s, want 204", method, path, rec.Code, rec.Body)
+	}
 }
 
 func into[T any](t *testing.T, raw wire.Map) (v T) {
@@ -96,4 +114,54 @@ func TestK3_RefusalsReadAsFailures(t *testing.T) {
 			t.Errorf("%s over /api/mcp/call: %+v", name, plain)
 		}
 	}
+}
+
+// Owners choose the tools of their agents and see what they did (desktop 4.16).
+func TestK3_OwnersChooseTools(t *testing.T) {
+	t.Parallel()
+	s := openGateway(t)
+	ada := s.Person("Ada")
+	bot := s.Agent(ada, "Nova")
+	room := s.Room("direct", ada, bot)
+	all := as[wire.PlatformTools](t, s.do(ada, "GET", "/tools", nil, 200))
+	if len(all.Tools) < 5 || all.Tools[0].ID == "" || all.Tools[0].Scope != "global" || all.Tools[0].Enabled != nil {
+		t.Fatalf("%+v", all)
+	}
+	path := "/agents/" + bot.ID.String()
+	has := func(query string) (offered bool, enabled bool) {
+		for _, tl := range as[wire.PlatformTools](t, s.do(ada, "GET", path+"/tools"+query, nil, 200)).Tools {
+			if tl.Name == "list_members" {
+				return true, *tl.Enabled
+			}
+		}
+		return false, false
+	}
+	if offered, on := has(""); !offered || !on {
+		t.Error("a common tool is not offered")
+	}
+	s.none(ada, "DELETE", "/tools/list-members/assign/"+bot.ID.String(), nil)
+	if offered, _ := has(""); offered {
+		t.Error("a tool that was taken away is offered")
+	}
+	if listed, on := has("?all=true"); !listed || on {
+		t.Error("a tool that was taken away is not listed as such")
+	}
+	call := m{"tool_name": "list_members", "args": m{"conversation_id": room}, "context": m{}}
+	if out := as[wire.MCPResult](t, s.do(bot, "POST", "/mcp/call", call, 200)); out.OK || out.Code != "forbidden" {
+		t.Errorf("called all the same: %+v", out)
+	}
+	s.none(ada, "POST", "/tools/list_members/assign", m{"agentId": bot.ID})
+	if out := as[wire.MCPResult](t, s.do(bot, "POST", "/mcp/call", call, 200)); !out.OK {
+		t.Errorf("after it was given back: %+v", out)
+	}
+	rows := as[wire.ToolCallRows](t, s.do(ada, "GET", path+"/tool-calls", nil, 200)).ToolCalls
+	if len(rows) != 2 || rows[0].Outcome != "done" || rows[1].Outcome != "refused" || rows[1].Code != "forbidden" || rows[0].PersonName == nil || *rows[0].PersonName != "Ada" {
+		t.Errorf("calls %+v", rows)
+	}
+	s.do(ada, "DELETE", "/tools/end_turn/assign/"+bot.ID.String(), nil, 422)
+	s.do(ada, "DELETE", "/tools/nothing/assign/"+bot.ID.String(), nil, 404)
+	eve := s.Person("Eve")
+	s.do(eve, "POST", "/tools/list_members/assign", m{"agentId": bot.ID}, 404)
+	s.do(eve, "GET", path+"/tools", nil, 404)
+	s.do(bot, "GET", "/tools", nil, 403)
 }

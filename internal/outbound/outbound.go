@@ -210,3 +210,9 @@ func (c *Client) control(_, address string, _ syscall.RawConn) error {
 	}
 	return nil
 }
+
+// Trusts reports an address that names a host of a trusted network by its number.
+func (c *Client) Trusts(u *url.URL) bool {
+	ip, err := netip.ParseAddr(u.Hostname())
+	return err == nil && slices.ContainsFunc(c.cfg.Trusted, func(p netip.Prefix) bool { return p.Contains(ip.Unmap()) })
+}

@@ -2,10 +2,12 @@ package present
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/tool"
+	"github.com/agntchat/agntchat/internal/view"
 	"github.com/agntchat/agntchat/internal/wire"
 )
 
@@ -66,4 +68,51 @@ func RPCTools(all []tool.Definition) wire.RPCTools {
 		}
 	}
 	return out
+}
+
+// PlatformTool is a tool as people choose it.
+func PlatformTool(s tool.Spec) wire.PlatformTool {
+	out := wire.PlatformTool{
+		ID: s.Name, Name: s.Name, Scope: "global", Category: s.Category, DisplayName: s.DisplayName, Description: s.Description, Tags: s.Tags,
+		Risk: s.Risk.String(), Essential: s.Essential,
+	}
+	if s.Assigned {
+		out.Scope = "agent"
+	}
+	if out.Tags == nil {
+		out.Tags = []string{}
+	}
+	return out
+}
+
+// AgentTool is a tool with whether one agent has it.
+func AgentTool(t flow.AgentTool) wire.PlatformTool {
+	out := PlatformTool(t.Spec)
+	out.Enabled = new(t.On)
+	if t.Choice.Tool != "" {
+		out.ChosenBy, out.ChosenAt = new(t.Choice.ChosenBy.String()), new(wire.At(t.Choice.At))
+	}
+	return out
+}
+
+// ToolCallRows is a page of calls.
+func ToolCallRows(list []view.ToolCallRow) wire.ToolCallRows {
+	out := wire.ToolCallRows{ToolCalls: make([]wire.ToolCallRow, len(list))}
+	for n, c := range list {
+		out.ToolCalls[n] = wire.ToolCallRow{
+			ID: c.ID.String(), Tool: c.Tool, Outcome: c.Outcome, Code: c.Code, PersonName: c.PersonName, Untrusted: c.Untrusted, DurationMS: c.DurationMS, InsertedAt: wire.At(c.InsertedAt),
+			PersonID: idTextOrNil(c.PersonID), ConversationID: idTextOrNil(c.ConversationID), TaskID: idTextOrNil(c.TaskID),
+		}
+	}
+	return out
+}
+
+func idTextOrNil[T interface {
+	IsZero() bool
+	fmt.Stringer
+}](v T) *string {
+	if v.IsZero() {
+		return nil
+	}
+	return new(v.String())
 }

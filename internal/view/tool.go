@@ -4,6 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
@@ -29,4 +33,36 @@ func SharesLocalFiles(ctx context.Context, q pg.Querier, agent id.Participant) (
 		return false, fmt.Errorf("read bridges: %w", err)
 	}
 	return yes, nil
+}
+
+// ToolCallRow is one call of a tool with the name of whom it was made for.
+type ToolCallRow struct {
+	ID             uuid.UUID
+	Tool           string
+	Outcome        string
+	Code           string
+	PersonID       id.Participant
+	PersonName     *string
+	ConversationID id.Conversation
+	TaskID         id.Task
+	Untrusted      bool
+	DurationMS     int
+	InsertedAt     time.Time
+}
+
+const toolCallsSQL = `SELECT t.id, t.tool, t.outcome, t.code, t.person_id, p.display_name AS person_name, t.conversation_id, t.task_id, t.untrusted, t.duration_ms, t.inserted_at
+	FROM tool_calls t LEFT JOIN participants p ON p.id = t.person_id
+	WHERE t.agent_id = $1::uuid AND ($2::timestamptz IS NULL OR t.inserted_at < $2::timestamptz) ORDER BY t.inserted_at DESC LIMIT $3::integer`
+
+// ToolCalls is a page of an agent's calls, newest first, before a time when it is given.
+func ToolCalls(ctx context.Context, q pg.Querier, agent id.Participant, before *time.Time, limit int) ([]ToolCallRow, error) {
+	rows, err := q.Query(ctx, toolCallsSQL, agent, before, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list tool calls: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[ToolCallRow])
+	if err != nil {
+		return nil, fmt.Errorf("list tool calls: %w", err)
+	}
+	return out, nil
 }

@@ -74,3 +74,45 @@ type ToolRefusal struct {
 	Details   []FieldError `json:"details,omitempty"`
 	RequestID string       `json:"requestId,omitempty"` // with code approval_required
 }
+
+// PlatformTool is a tool as people choose it (desktop 5.14). Scope agent needs
+// assignment, global is everybody's. The last fields are set for one agent only.
+type PlatformTool struct {
+	ID          string   `json:"id"` // its name
+	Name        string   `json:"name"`
+	Scope       string   `json:"scope"` // global | agent
+	Category    string   `json:"category"`
+	DisplayName string   `json:"displayName"`
+	Description string   `json:"description"`
+	Tags        []string `json:"tags"`
+	Risk        string   `json:"risk"` // low | medium | high | critical
+	Essential   bool     `json:"essential"`
+	Enabled     *bool    `json:"enabled,omitempty"`
+	ChosenBy    *string  `json:"chosenBy,omitempty"`
+	ChosenAt    *Time    `json:"chosenAt,omitempty"`
+}
+
+// PlatformTools answers GET /api/tools and GET /api/agents/:id/tools.
+type PlatformTools struct {
+	Tools []PlatformTool `json:"tools"`
+}
+
+// ToolCallRow is one call of a tool: what came of it, without arguments and results.
+type ToolCallRow struct {
+	ID             string  `json:"id"`
+	Tool           string  `json:"tool"`
+	Outcome        string  `json:"outcome"` // done | refused | failed | timed_out
+	Code           string  `json:"code"`
+	PersonID       *string `json:"personId"`
+	PersonName     *string `json:"personName"`
+	ConversationID *string `json:"conversationId"`
+	TaskID         *string `json:"taskId"`
+	Untrusted      bool    `json:"untrusted"`
+	DurationMS     int     `json:"durationMs"`
+	InsertedAt     Time    `json:"insertedAt"`
+}
+
+// ToolCallRows answers GET /api/agents/:id/tool-calls, newest first.
+type ToolCallRows struct {
+	ToolCalls []ToolCallRow `json:"toolCalls"`
+}

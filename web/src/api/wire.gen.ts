@@ -567,6 +567,71 @@ export interface DecisionAgent {
   displayName: string | null;
 }
 
+// --- connection.go
+
+/**
+ * API is an outside HTTP service that a person lets agents call. Its secret is
+ * write-only: a fingerprint tells it apart.
+ */
+export interface API {
+  id: string;
+  name: string;
+  description: string;
+  baseUrl: string;
+  auth: APIAuth;
+  /** also on behalf of others than its owner */
+  shared: boolean;
+  enabled: boolean;
+  operations: APIOperation[];
+  agentIds: string[];
+  insertedAt: Time;
+  updatedAt: Time;
+}
+
+/** APIAuth says how a service is signed in to. */
+export interface APIAuth {
+  kind: 'none' | 'bearer' | 'basic' | 'header' | 'query';
+  name?: string;
+  fingerprint?: string;
+}
+
+/** APIOperation is something that may be called. */
+export interface APIOperation {
+  method: string;
+  path: string;
+  description: string;
+  ask: boolean;
+}
+
+/** APIs answers GET /api/me/apis. */
+export interface APIs {
+  apis: API[];
+}
+
+/** APIAnswer is one service. */
+export interface APIAnswer {
+  api: API;
+}
+
+/** APIEdit is the body of POST and PATCH: what is absent stays. */
+export interface APIEdit {
+  name?: string;
+  description?: string;
+  baseUrl?: string;
+  auth?: APIAuthEdit;
+  shared?: boolean;
+  enabled?: boolean;
+  operations?: APIOperation[];
+  agentIds?: string[];
+}
+
+/** APIAuthEdit sets how a service is signed in to; a blank secret stays. */
+export interface APIAuthEdit {
+  kind?: string;
+  name?: string;
+  secret?: string;
+}
+
 // --- conversation.go
 
 /** Conversation is a room (desktop 5.1, bridge 4.2). `seq` is ours (docs/protocol.md 5). */
@@ -1599,6 +1664,51 @@ export interface ToolRefusal {
   details?: FieldError[];
   /** with code approval_required */
   requestId?: string;
+}
+
+/**
+ * PlatformTool is a tool as people choose it (desktop 5.14). Scope agent needs
+ * assignment, global is everybody's. The last fields are set for one agent only.
+ */
+export interface PlatformTool {
+  /** its name */
+  id: string;
+  name: string;
+  scope: 'global' | 'agent';
+  category: string;
+  displayName: string;
+  description: string;
+  tags: string[];
+  risk: 'low' | 'medium' | 'high' | 'critical';
+  essential: boolean;
+  enabled?: boolean;
+  chosenBy?: string;
+  chosenAt?: Time;
+}
+
+/** PlatformTools answers GET /api/tools and GET /api/agents/:id/tools. */
+export interface PlatformTools {
+  tools: PlatformTool[];
+}
+
+/** ToolCallRow is one call of a tool: what came of it, without arguments and results. */
+export interface ToolCallRow {
+  id: string;
+  tool: string;
+  outcome: 'done' | 'refused' | 'failed' | 'timed_out';
+  code: string;
+  personId: string | null;
+  personName: string | null;
+  conversationId: string | null;
+  taskId: string | null;
+  untrusted: boolean;
+  durationMs: number;
+  insertedAt: Time;
+}
+
+/** ToolCallRows answers GET /api/agents/:id/tool-calls, newest first. */
+export interface ToolCallRows {
+  toolCalls: ToolCallRow[];
 }
 
 // --- wire.go
