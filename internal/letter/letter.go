@@ -30,8 +30,8 @@ type Limits struct {
 	Lease        time.Duration // a letter that was handed out, and of which no end is known, comes again
 }
 
-// NonceRetention is how long a nonce is remembered (letters.md 1.2).
-const NonceRetention = 300 * time.Second
+// nonceRetention is how long a nonce is remembered (letters.md 1.2).
+const nonceRetention = 300 * time.Second
 
 // What a call can be refused for.
 var (
@@ -101,7 +101,7 @@ func useNonceTx(ctx context.Context, tx *pg.Tx, c Call, first statement) error {
 	sum := sha256.Sum256([]byte(c.Nonce))
 	fresh, one := false, 0
 	var b pg.Batch
-	b.Add(pg.ReadValues(&fresh, &one), sqlNonce, sum[:], c.Now, c.Now.Add(-NonceRetention))
+	b.Add(pg.ReadValues(&fresh, &one), sqlNonce, sum[:], c.Now, c.Now.Add(-nonceRetention))
 	if first.sql != "" {
 		b.Add(first.read, first.sql, first.args...)
 	}

@@ -23,7 +23,7 @@ func (o *Office) Sweep(ctx context.Context, now time.Time) (letters int, err err
 	}
 	l := o.Limits
 	for _, s := range []sweep{
-		{"nonces", sqlSweepNonces, now.Add(-NonceRetention), true},
+		{"nonces", sqlSweepNonces, now.Add(-nonceRetention), true},
 		{"letters", sqlSweepLetters, unix(since(now, l.LetterTTL)), l.LetterTTL > 0},
 		{"refusals", sqlSweepRefusals, since(now, l.RefusedTTL), l.RefusedTTL > 0},
 		{"claimed keys", sqlSweepKeys, now.Add(-claimedTTL), true},
