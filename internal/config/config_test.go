@@ -61,7 +61,7 @@ func TestL1_RelaySettings(t *testing.T) {
 	if strings.Contains(b.String(), "hunter2") {
 		t.Errorf("a secret in the log: %s", b.String())
 	}
-	if c, err := config.Load(nil); err != nil || c.Relay.Burst() != 300 || c.Relay.RateLimit != 120 {
+	if c, err := config.Load(nil); err != nil || c.Relay.Burst() != 600 || c.Relay.RateLimit != 600 {
 		t.Errorf("as delivered: %+v %v", c.Relay, err)
 	}
 	for _, e := range []string{"AGNTCHAT_RELAY=maybe", "AGNTCHAT_RELAY_MAX_BODY=0", "AGNTCHAT_RELAY_AUDIENCE=letters.example.com", "AGNTCHAT_RELAY_LEASE=0s"} {

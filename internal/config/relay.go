@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,8 +17,8 @@ type Relay struct {
 	Audiences []string `env:"AGNTCHAT_RELAY_AUDIENCE"`        // further addresses by which clients know it
 
 	MaxBody       int64         `env:"AGNTCHAT_RELAY_MAX_BODY" envDefault:"1048576"`
-	RateLimit     int           `env:"AGNTCHAT_RELAY_RATE_LIMIT" envDefault:"120"`    // calls a minute of one sender
-	RateBurst     int           `env:"AGNTCHAT_RELAY_RATE_BURST" envDefault:"-1"`     // at once; -1: enough for a group
+	RateLimit     int           `env:"AGNTCHAT_RELAY_RATE_LIMIT" envDefault:"600"`    // calls a minute of one sender
+	RateBurst     int           `env:"AGNTCHAT_RELAY_RATE_BURST"`                     // of these, at once; 0: as many as the rate
 	AddressRate   int           `env:"AGNTCHAT_RELAY_ADDRESS_RATE" envDefault:"6000"` // calls a minute of one network address
 	Failures      int           `env:"AGNTCHAT_RELAY_FAILURES" envDefault:"600"`      // a minute, of one network address
 	NewMailboxes  int           `env:"AGNTCHAT_RELAY_NEW_MAILBOXES" envDefault:"300"`
@@ -41,21 +42,8 @@ type Relay struct {
 	StreamsPerSender  int `env:"AGNTCHAT_RELAY_STREAMS_PER_SENDER" envDefault:"4"`
 }
 
-// groupBurst lets a first message go to the largest group at once: a key to claim
-// and a letter for each member, and some calls around it.
-const groupBurst = 300
-
-// Burst is how many calls one sender may make at once: what was set, else the rate,
-// and enough for a group when the rate is as delivered.
-func (r Relay) Burst() int {
-	switch {
-	case r.RateBurst >= 0:
-		return r.RateBurst
-	case r.RateLimit == 120:
-		return groupBurst
-	}
-	return r.RateLimit
-}
+// Burst is how many calls one sender may make at once.
+func (r Relay) Burst() int { return cmp.Or(r.RateBurst, r.RateLimit) }
 
 func (r Relay) check() error {
 	var errs []error

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -313,7 +312,7 @@ func (r *Relay) logged(ctx context.Context, what string, err error) error {
 
 func messages(list []letter.Letter) []wire.Message {
 	out := make([]wire.Message, 0, len(list))
-	for l := range slices.Values(list) {
+	for _, l := range list {
 		out = append(out, wire.Message{MessageID: l.ID, TS: l.SentAt, From: l.From, MType: l.MType, Body: l.Body})
 	}
 	return out

@@ -24,23 +24,25 @@ type tool struct {
 	run    func(r *Relay, w http.ResponseWriter, q *request) error
 }
 
-var tools = map[string]tool{}
+var tools = byName(
+	tool{wire.ToolPublishKeys, []string{"identity_key", "signing_key", "one_time_keys"}, []string{"fallback_key"}, signedOrNull("fallback_key"), (*Relay).publishKeys},
+	tool{wire.ToolCountKeys, nil, nil, signedAsGiven, (*Relay).countKeys},
+	tool{wire.ToolGetKeys, []string{"peer"}, nil, signedAsGiven, (*Relay).getKeys},
+	tool{wire.ToolClaimKey, []string{"peer"}, nil, signedAsGiven, (*Relay).claimKey},
+	tool{wire.ToolSendMessage, []string{"to", "mtype", "body"}, nil, signedAsGiven, (*Relay).sendMessage},
+	tool{wire.ToolReadMessages, nil, []string{"peer", "peek"}, signedWhenSet, (*Relay).readMessages},
+	tool{wire.ToolNack, []string{"hash", "sig"}, nil, signedAsGiven, (*Relay).nack},
+	tool{wire.ToolEvents, nil, nil, signedAsGiven, (*Relay).events},
+	tool{wire.ToolLease, nil, []string{"peer"}, signedWhenSet, (*Relay).leaseMessages},
+	tool{wire.ToolConfirm, []string{"lease"}, nil, signedAsGiven, (*Relay).confirmMessages},
+)
 
-func init() {
-	for _, t := range []tool{
-		{wire.ToolPublishKeys, []string{"identity_key", "signing_key", "one_time_keys"}, []string{"fallback_key"}, signedOrNull("fallback_key"), (*Relay).publishKeys},
-		{wire.ToolCountKeys, nil, nil, signedAsGiven, (*Relay).countKeys},
-		{wire.ToolGetKeys, []string{"peer"}, nil, signedAsGiven, (*Relay).getKeys},
-		{wire.ToolClaimKey, []string{"peer"}, nil, signedAsGiven, (*Relay).claimKey},
-		{wire.ToolSendMessage, []string{"to", "mtype", "body"}, nil, signedAsGiven, (*Relay).sendMessage},
-		{wire.ToolReadMessages, nil, []string{"peer", "peek"}, signedWhenSet, (*Relay).readMessages},
-		{wire.ToolNack, []string{"hash", "sig"}, nil, signedAsGiven, (*Relay).nack},
-		{wire.ToolEvents, nil, nil, signedAsGiven, (*Relay).events},
-		{wire.ToolLease, nil, []string{"peer"}, signedWhenSet, (*Relay).leaseMessages},
-		{wire.ToolConfirm, []string{"lease"}, nil, signedAsGiven, (*Relay).confirmMessages},
-	} {
-		tools[t.name] = t
+func byName(list ...tool) map[string]tool {
+	out := make(map[string]tool, len(list))
+	for _, t := range list {
+		out[t.name] = t
 	}
+	return out
 }
 
 // check finds missing and unknown arguments, in the words of Python.
