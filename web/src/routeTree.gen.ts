@@ -13,6 +13,7 @@ import { Route as AppRouteImport } from "./routes/_app";
 import { Route as LoginRouteImport } from "./routes/login";
 import { Route as SignupRouteImport } from "./routes/signup";
 import { Route as AppIndexRouteImport } from "./routes/_app/index";
+import { Route as AppDecisionsRouteImport } from "./routes/_app/decisions";
 import { Route as AppSettingsRouteImport } from "./routes/_app/settings";
 import { Route as AppWelcomeRouteImport } from "./routes/_app/welcome";
 import { Route as AppAgentsIndexRouteImport } from "./routes/_app/agents.index";
@@ -36,6 +37,11 @@ const SignupRoute = SignupRouteImport.update({
 const AppIndexRoute = AppIndexRouteImport.update({
   id: "/",
   path: "/",
+  getParentRoute: () => AppRoute,
+} as any);
+const AppDecisionsRoute = AppDecisionsRouteImport.update({
+  id: "/decisions",
+  path: "/decisions",
   getParentRoute: () => AppRoute,
 } as any);
 const AppSettingsRoute = AppSettingsRouteImport.update({
@@ -68,6 +74,7 @@ export interface FileRoutesByFullPath {
   "/": typeof AppIndexRoute;
   "/login": typeof LoginRoute;
   "/signup": typeof SignupRoute;
+  "/decisions": typeof AppDecisionsRoute;
   "/settings": typeof AppSettingsRoute;
   "/welcome": typeof AppWelcomeRoute;
   "/agents/$agentId": typeof AppAgentsAgentIdRoute;
@@ -77,6 +84,7 @@ export interface FileRoutesByFullPath {
 export interface FileRoutesByTo {
   "/login": typeof LoginRoute;
   "/signup": typeof SignupRoute;
+  "/decisions": typeof AppDecisionsRoute;
   "/settings": typeof AppSettingsRoute;
   "/welcome": typeof AppWelcomeRoute;
   "/": typeof AppIndexRoute;
@@ -89,6 +97,7 @@ export interface FileRoutesById {
   "/_app": typeof AppRouteWithChildren;
   "/login": typeof LoginRoute;
   "/signup": typeof SignupRoute;
+  "/_app/decisions": typeof AppDecisionsRoute;
   "/_app/settings": typeof AppSettingsRoute;
   "/_app/welcome": typeof AppWelcomeRoute;
   "/_app/": typeof AppIndexRoute;
@@ -102,6 +111,7 @@ export interface FileRouteTypes {
     | "/"
     | "/login"
     | "/signup"
+    | "/decisions"
     | "/settings"
     | "/welcome"
     | "/agents/$agentId"
@@ -111,6 +121,7 @@ export interface FileRouteTypes {
   to:
     | "/login"
     | "/signup"
+    | "/decisions"
     | "/settings"
     | "/welcome"
     | "/"
@@ -122,6 +133,7 @@ export interface FileRouteTypes {
     | "/_app"
     | "/login"
     | "/signup"
+    | "/_app/decisions"
     | "/_app/settings"
     | "/_app/welcome"
     | "/_app/"
@@ -166,6 +178,13 @@ declare module "@tanstack/react-router" {
       preLoaderRoute: typeof AppIndexRouteImport;
       parentRoute: typeof AppRoute;
     };
+    "/_app/decisions": {
+      id: "/_app/decisions";
+      path: "/decisions";
+      fullPath: "/decisions";
+      preLoaderRoute: typeof AppDecisionsRouteImport;
+      parentRoute: typeof AppRoute;
+    };
     "/_app/settings": {
       id: "/_app/settings";
       path: "/settings";
@@ -205,6 +224,7 @@ declare module "@tanstack/react-router" {
 }
 
 interface AppRouteChildren {
+  AppDecisionsRoute: typeof AppDecisionsRoute;
   AppSettingsRoute: typeof AppSettingsRoute;
   AppWelcomeRoute: typeof AppWelcomeRoute;
   AppIndexRoute: typeof AppIndexRoute;
@@ -214,6 +234,7 @@ interface AppRouteChildren {
 }
 
 const AppRouteChildren: AppRouteChildren = {
+  AppDecisionsRoute: AppDecisionsRoute,
   AppSettingsRoute: AppSettingsRoute,
   AppWelcomeRoute: AppWelcomeRoute,
   AppIndexRoute: AppIndexRoute,

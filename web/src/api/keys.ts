@@ -14,6 +14,15 @@ export const keys = {
   localSetup: ["setup", "local"] as const,
   conversation: (id: Id) => ["conversations", id] as const,
   receipts: (id: Id, messageIds: readonly Id[]) => ["conversations", id, "receipts", ...messageIds] as const,
+  decisions: {
+    all: ["decisions"] as const,
+    pending: ["decisions", "pending"] as const,
+    decided: ["decisions", "decided"] as const,
+    grants: ["decisions", "grants"] as const,
+    credentials: ["decisions", "credentials"] as const,
+    given: ["decisions", "given"] as const,
+    list: ["decisions", "list"] as const,
+  },
   agents: {
     all: ["agents"] as const,
     list: ["agents", "list"] as const,

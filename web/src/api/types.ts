@@ -365,3 +365,89 @@ export interface Receipt {
   at?: Timestamp;
   state: "accepted" | "claimed" | "working" | "answered" | "merged" | "passed" | "unanswered" | "failed" | "expired" | "stopped";
 }
+
+/** A question whether something may run, as those see it who may decide. */
+export interface PermissionRequest {
+  id: Id;
+  agentId: Id;
+  ownerId: Id;
+  conversationId?: Id | null;
+  taskId?: Id | null;
+  toolName: string;
+  toolInput?: JsonMap;
+  description?: string | null;
+  /** The contract's four words; `state` is the exact one. */
+  status: "pending" | "approved" | "denied" | "expired";
+  state?: "pending" | "approved" | "edited" | "denied" | "expired" | "superseded" | "cancelled";
+  decisionScope?: string | null;
+  scopeKind?: string;
+  scopeFacet?: string | null;
+  /** Canonical JSON of exactly what is approved; left out of events when it is long. */
+  action?: string;
+  actionHash?: string;
+  reason?: string | null;
+  risk?: "low" | "medium" | "high" | "critical";
+  /** The agent's run waits without a process: it can be edited, and there is time. */
+  durable?: boolean;
+  agentName?: string;
+  conversationTitle?: string | null;
+  scopes?: string[];
+  decidedBy?: Id | null;
+  decidedByName?: string | null;
+  decidedAt?: Timestamp | null;
+  decisionText?: string | null;
+  editedInput?: JsonMap | null;
+  grantId?: Id | null;
+  /** Whether the run heard of it: resumed or failed. */
+  outcome?: string | null;
+  expiresAt: Timestamp;
+  insertedAt: Timestamp;
+}
+
+/** A standing yes. */
+export interface ApprovalGrant {
+  id: Id;
+  agentId: Id;
+  agentName: string;
+  toolName: string;
+  scopeKind: string;
+  scopeFacet: string | null;
+  conversationId: Id | null;
+  conversationTitle: string | null;
+  uses: number;
+  lastUsedAt: Timestamp | null;
+  expiresAt: Timestamp;
+  insertedAt: Timestamp;
+}
+
+/** An agent's question for a secret. The secret is in no answer. */
+export interface CredentialRequest {
+  id: Id;
+  agentId: Id;
+  agentName?: string | null;
+  ownerId: Id;
+  conversationId?: Id | null;
+  label: string;
+  reason?: string | null;
+  endpoint?: string | null;
+  authMode?: string | null;
+  status: "pending" | "fulfilled" | "denied" | "expired";
+  fingerprint?: string | null;
+  uses?: number;
+  lastUsedAt?: Timestamp | null;
+  expiresAt: Timestamp;
+  insertedAt: Timestamp;
+}
+
+/** One thing that waits for a person (contract 5.22). */
+export interface Decision {
+  kind: string;
+  id: string;
+  sourceId: Id;
+  conversationId: Id | null;
+  taskId: Id | null;
+  agent: { id: Id; displayName: string | null } | null;
+  insertedAt: Timestamp;
+  question?: string;
+  title?: string;
+}

@@ -31,4 +31,8 @@ export type WireCheck = [
   Hold<Unknown<read.Session, wire.Session>>,
   Hold<Unknown<read.LocalSetup, wire.SetupLocal>>,
   Hold<Unknown<read.Receipt, wire.Receipt>>,
+  Hold<Unknown<read.PermissionRequest, wire.PermissionRequest>>,
+  Hold<Unknown<read.ApprovalGrant, wire.ApprovalGrant>>,
+  Hold<Unknown<read.CredentialRequest, wire.CredentialRequest>>,
+  Hold<Unknown<read.Decision, wire.Decision>>,
 ];

@@ -29,6 +29,11 @@ export function exactTime(iso: string): string {
   return formatter("exact", { dateStyle: "full", timeStyle: "long" }).format(new Date(iso));
 }
 
+/** Day and clock, for a time that is still to come. */
+export function dateTime(iso: string): string {
+  return formatter("dateTime", { dateStyle: "medium", timeStyle: "short" }).format(new Date(iso));
+}
+
 /** The local calendar day, `2026-11-30`: the same for two times exactly when they share a day divider. */
 export function dayKey(iso: string): string {
   const d = new Date(iso);

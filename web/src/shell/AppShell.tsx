@@ -1,6 +1,7 @@
 import { Link, useParams, useRouterState } from "@tanstack/react-router";
 import { ChevronLeft } from "lucide-react";
 import { type ReactNode, useEffect } from "react";
+import { useDecisionEvents, useWaitingCount } from "#/features/decisions/queries";
 import { NewRoomDialog } from "#/features/rooms/NewRoomDialog";
 import { useT } from "#/i18n";
 import { cx } from "#/lib/cx";
@@ -24,6 +25,7 @@ export function AppShell({ children }: { children: ReactNode }) {
   const sidebar = useShell("sidebar");
   const width = useShell("sidebarWidth");
   useShortcuts();
+  useDecisionEvents();
   useTitle();
   return (
     <div className="flex h-full flex-col">
@@ -82,10 +84,10 @@ function NewRoomDialogHost() {
   return <NewRoomDialog open={open} onOpenChange={(o) => setShell({ newRoom: o })} />;
 }
 
-/** The tab says how much is unread. */
+/** The tab says how much is unread or waits for a decision. */
 function useTitle(): void {
   const t = useT();
-  const unread = useUnreadTotal();
+  const unread = useUnreadTotal() + useWaitingCount();
   useEffect(() => {
     document.title = unread > 0 ? t("shell.titleUnread", { count: unread > 99 ? "99+" : unread, title: "agntchat" }) : "agntchat";
   }, [unread, t]);

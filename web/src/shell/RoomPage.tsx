@@ -10,6 +10,7 @@ import { Tooltip } from "#/components/ui/tooltip";
 import { ActivityDock } from "#/features/activity/ActivityDock";
 import { Composer, type ComposerHandle } from "#/features/composer/Composer";
 import type { Candidate } from "#/features/composer/candidates";
+import { RoomRequests } from "#/features/decisions/RoomRequests";
 import { useAgents } from "#/features/rooms/data";
 import { RoomDetails } from "#/features/rooms/RoomDetails";
 import { firstLine, senderName } from "#/features/timeline/MessageRow";
@@ -238,6 +239,7 @@ function RoomBody({ roomId, room, title, handle }: ConversationProps) {
         <TimelineSkeleton />
       )}
       {room && <AsleepNote room={room} selfId={self.id} />}
+      <RoomRequests roomId={roomId} />
       <ActivityDock rows={activity} avatarOf={avatarOf} onStop={stop} />
       <div data-composer="">
         <Composer

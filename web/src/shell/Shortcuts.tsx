@@ -28,6 +28,15 @@ const groups: { title: Key; rows: { what: Key; keys: string[][] }[] }[] = [
     ],
   },
   {
+    title: "keys.group.decide",
+    rows: [
+      { what: "keys.decisions", keys: [["J"], ["K"]] },
+      { what: "keys.approve", keys: [["A"]] },
+      { what: "keys.deny", keys: [["D"]] },
+      { what: "keys.change", keys: [["E"]] },
+    ],
+  },
+  {
     title: "keys.group.write",
     rows: [
       { what: "keys.compose", keys: [["/"]] },

@@ -1,10 +1,11 @@
 import { Link, useNavigate } from "@tanstack/react-router";
-import { Bot, PenSquare, Search } from "lucide-react";
+import { Bot, Inbox, PenSquare, Search } from "lucide-react";
 import { IconButton } from "#/components/ui/button";
 import { Kbd } from "#/components/ui/kbd";
 import { Tooltip } from "#/components/ui/tooltip";
+import { useWaitingCount } from "#/features/decisions/queries";
 import { RoomList } from "#/features/rooms/RoomList";
-import { useT } from "#/i18n";
+import { tn, useT } from "#/i18n";
 import { useSelf } from "#/lib/self";
 import { UserMenu } from "./UserMenu";
 import { setShell } from "./ui-state";
@@ -22,6 +23,7 @@ export function Sidebar({ openId }: { openId: string | undefined }) {
           <Mark />
           <span className="min-w-0 truncate font-semibold text-body">{workspace?.name || t("shell.workspace")}</span>
         </Link>
+        <DecisionsButton />
         <Tooltip content={t("shell.agents")}>
           <IconButton label={t("shell.agents")} onClick={() => void navigate({ href: "/agents" })}>
             <Bot size={18} strokeWidth={1.75} />
@@ -51,6 +53,29 @@ export function Sidebar({ openId }: { openId: string | undefined }) {
         <UserMenu />
       </footer>
     </div>
+  );
+}
+
+/** The inbox, with how much waits in it. */
+function DecisionsButton() {
+  const t = useT();
+  const navigate = useNavigate();
+  const waiting = useWaitingCount();
+  const label = waiting > 0 ? tn("decisions.openCount", waiting) : t("decisions.open");
+  return (
+    <Tooltip content={t("decisions.open")}>
+      <IconButton label={label} className="relative" onClick={() => void navigate({ to: "/decisions" })}>
+        <Inbox size={18} strokeWidth={1.75} />
+        {waiting > 0 && (
+          <span
+            aria-hidden="true"
+            className="absolute -top-0.5 -right-0.5 grid h-4 min-w-4 place-items-center rounded-full bg-accent px-1 font-semibold text-[11px] text-on-accent leading-none"
+          >
+            {waiting > 99 ? "99+" : waiting}
+          </span>
+        )}
+      </IconButton>
+    </Tooltip>
   );
 }
 

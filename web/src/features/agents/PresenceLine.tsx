@@ -1,8 +1,8 @@
 import { PresenceMark as Mark } from "#/components/ui/avatar";
 import { isKey, useT } from "#/i18n";
 import { elapsed } from "#/lib/format";
+import { useNow } from "#/lib/useNow";
 import { useAgentActivity, useAgentDevice, usePresence } from "#/realtime/hooks";
-import { useNow } from "./useNow";
 
 /** Presence of an agent in words and shape, with what it does now. */
 export function PresenceLine({ agentId, long = false }: { agentId: string; long?: boolean }) {

@@ -5,7 +5,7 @@ import { getNotificationPreferences } from "#/api/me";
 import { toast } from "#/components/ui/toast";
 import { useSelf } from "#/lib/self";
 import { useUserEvents } from "#/realtime/useChannel";
-import { callFor, writerNotice } from "./notify";
+import { callFor, callForRequest, writerNotice } from "./notify";
 
 /** Calls the person by the system's notices while they are elsewhere, and shows what the server says to the writer alone. Draws nothing. */
 export function Notifier() {
@@ -22,21 +22,36 @@ export function Notifier() {
       if (title) toast({ title });
       return;
     }
-    if (event !== "conversation_updated" || typeof Notification === "undefined" || Notification.permission !== "granted") return;
+    if (
+      (event !== "conversation_updated" && event !== "permission_request") ||
+      typeof Notification === "undefined" ||
+      Notification.permission !== "granted"
+    )
+      return;
     const attentive = document.visibilityState === "visible" && document.hasFocus();
-    const call = callFor(payload, { selfId: self.id, attentive, preferences: prefs.data ?? null });
-    if (!call) return;
-    try {
-      // One notice per room: a newer one takes the place of the older.
-      const notice = new Notification(call.title, { body: call.body, tag: call.conversationId, icon: "/icon.svg" });
-      notice.onclick = () => {
-        window.focus();
-        notice.close();
-        void navigate({ to: "/rooms/$roomId", params: { roomId: call.conversationId } });
-      };
-    } catch {
-      // Some phones allow notices only from a service worker: then the unread number has to do.
+    const situation = { selfId: self.id, attentive, preferences: prefs.data ?? null };
+    if (event === "permission_request") {
+      const call = callForRequest(payload, situation);
+      if (call) notice(call.title, call.body, `request:${String(payload["id"])}`, () => void navigate({ to: "/decisions" }));
+      return;
     }
+    const call = callFor(payload, situation);
+    if (!call) return;
+    // One notice per room: a newer one takes the place of the older.
+    notice(call.title, call.body, call.conversationId, () => void navigate({ to: "/rooms/$roomId", params: { roomId: call.conversationId } }));
   });
   return null;
+}
+
+function notice(title: string, body: string, tag: string, open: () => void) {
+  try {
+    const shown = new Notification(title, { body, tag, icon: "/icon.svg" });
+    shown.onclick = () => {
+      window.focus();
+      shown.close();
+      open();
+    };
+  } catch {
+    // Some phones allow notices only from a service worker: then the unread number has to do.
+  }
 }

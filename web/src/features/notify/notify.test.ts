@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { callFor, type Situation, writerNotice } from "./notify";
+import { callFor, callForRequest, type Situation, writerNotice } from "./notify";
 
 const away: Situation = { selfId: "me", attentive: false, preferences: { messages: true } };
 const update = (extra: object = {}, message: object = {}) => ({
@@ -38,6 +38,31 @@ describe("calls", () => {
 
   it("calls for a category that the preferences do not name", () => {
     expect(callFor(update({ notificationCategory: "mentions" }), away)).not.toBeNull();
+  });
+});
+
+describe("calls for a decision", () => {
+  const asked = {
+    id: "r",
+    agentName: "Nova",
+    toolName: "Bash",
+    status: "pending",
+    notificationCategory: "mentions",
+    toolInput: { command: "rm -rf x" },
+  };
+
+  it("come like a mention, and do not say what would run", () => {
+    const call = callForRequest(asked, away);
+    expect(call?.title).toContain("Nova");
+    expect(call?.body).toContain("Bash");
+    expect(JSON.stringify(call)).not.toContain("rm -rf");
+  });
+
+  it("stay away from who looks, who wants no mentions, and of what is over", () => {
+    expect(callForRequest(asked, { ...away, attentive: true })).toBeNull();
+    expect(callForRequest(asked, { ...away, preferences: { mentions: false } })).toBeNull();
+    expect(callForRequest(asked, { ...away, preferences: null })).toBeNull();
+    expect(callForRequest({ ...asked, status: "expired" }, away)).toBeNull();
   });
 });
 

@@ -1,5 +1,5 @@
 /** Whether and how an event calls somebody who is elsewhere (contract desktop.md 3.8). Pure. */
-import type { Id, Message } from "#/api/types";
+import type { Id, Message, PermissionRequest } from "#/api/types";
 import { isKey, type Params, t } from "#/i18n";
 
 export interface Call {
@@ -30,6 +30,14 @@ export function callFor(payload: Record<string, unknown>, s: Situation): Call | 
   if (!text) return null;
   const body = [...text].length > BODY_MAX ? `${[...text].slice(0, BODY_MAX - 1).join("")}…` : text;
   return { title: message.sender?.displayName ?? "", body, conversationId };
+}
+
+/** The call for a `permission_request`: told like a mention. What would run is not in it: a notice may be seen by others. */
+export function callForRequest(payload: Record<string, unknown>, s: Situation): Omit<Call, "conversationId"> | null {
+  const request = payload as unknown as PermissionRequest;
+  const category = payload["notificationCategory"];
+  if (s.attentive || !s.preferences || typeof category !== "string" || s.preferences[category] === false || request.status !== "pending") return null;
+  return { title: t("decisions.notify", { name: request.agentName ?? "" }), body: t("decisions.notifyTool", { tool: request.toolName }) };
 }
 
 /** The words of a `notice` to the one who wrote: by its code, or the server's own sentence. */

@@ -3,6 +3,7 @@ import { agents } from "./agents";
 import { auth } from "./auth";
 import { common } from "./common";
 import { composer } from "./composer";
+import { decisions } from "./decisions";
 import { guide } from "./guide";
 import { profile } from "./profile";
 import { rooms } from "./rooms";
@@ -20,4 +21,5 @@ export const en = {
   ...agents,
   ...profile,
   ...guide,
+  ...decisions,
 } as const;

@@ -1,0 +1,145 @@
+import { Inbox } from "lucide-react";
+import { Tabs } from "radix-ui";
+import { type RefObject, useEffect, useRef, useState } from "react";
+import type { Id } from "#/api/types";
+import { ErrorNote } from "#/components/form/ErrorNote";
+import { Empty, Skeleton } from "#/components/ui/states";
+import { useT } from "#/i18n";
+import { cx } from "#/lib/cx";
+import { AllowedTab } from "./AllowedTab";
+import { AskCard } from "./AskCard";
+import { CredentialCard } from "./CredentialCard";
+import { HistoryTab } from "./HistoryTab";
+import { step } from "./lists";
+import { useAsks, useCredentials, usePending } from "./queries";
+import { RequestCard, type RequestHandle } from "./RequestCard";
+
+export const decisionTabs = ["waiting", "history", "allowed"] as const;
+export type DecisionTab = (typeof decisionTabs)[number];
+
+type Props = { tab: DecisionTab; onTab: (tab: DecisionTab) => void };
+
+/** The inbox of everything that agents ask, what was decided, and what is allowed for good. */
+export function DecisionsPage({ tab, onTab }: Props) {
+  const t = useT();
+  return (
+    <div className="h-full overflow-y-auto">
+      <div className="mx-auto w-full max-w-[760px] px-4 pt-4 pb-14 sm:px-8 sm:pt-7">
+        <h1 className="font-semibold text-head">{t("decisions.title")}</h1>
+        <p className="mb-5 text-side text-text-2">{t("decisions.hint")}</p>
+        <Tabs.Root value={tab} onValueChange={(v) => onTab(v as DecisionTab)}>
+          <Tabs.List aria-label={t("decisions.tabs")} className="-mx-1 mb-6 flex gap-1 overflow-x-auto border-line border-b px-1">
+            {decisionTabs.map((name) => (
+              <Tabs.Trigger
+                key={name}
+                value={name}
+                className={cx(
+                  "hit ring-inset-focus -mb-px whitespace-nowrap rounded-t-control border-transparent border-b-2 px-3 pt-1.5 pb-2.5 font-medium text-side text-text-2 transition-colors",
+                  "hover:text-text data-[state=active]:border-accent data-[state=active]:text-text",
+                )}
+              >
+                {t(`decisions.tab.${name}`)}
+              </Tabs.Trigger>
+            ))}
+          </Tabs.List>
+          <Tabs.Content value="waiting" className="focus-visible:outline-offset-8">
+            <WaitingTab />
+          </Tabs.Content>
+          <Tabs.Content value="history" className="focus-visible:outline-offset-8">
+            <HistoryTab />
+          </Tabs.Content>
+          <Tabs.Content value="allowed" className="focus-visible:outline-offset-8">
+            <AllowedTab />
+          </Tabs.Content>
+        </Tabs.Root>
+      </div>
+    </div>
+  );
+}
+
+function WaitingTab() {
+  const t = useT();
+  const pending = usePending();
+  const credentials = useCredentials();
+  const asks = useAsks();
+  const list = useRef<HTMLDivElement>(null);
+  const handle = useRef<RequestHandle>(null);
+  const requests = pending.data ?? [];
+  const current = useCurrent(
+    requests.map((r) => r.id),
+    list,
+    handle,
+  );
+  if (pending.isPending) {
+    return (
+      <div role="status" aria-busy="true" aria-label={t("common.loading")} className="flex flex-col gap-3">
+        <Skeleton className="h-44 w-full" />
+        <Skeleton className="h-44 w-full" />
+      </div>
+    );
+  }
+  if (!pending.data) return <ErrorNote error={pending.error} onRetry={() => void pending.refetch()} />;
+  const secrets = credentials.data ?? [];
+  const questions = asks.data ?? [];
+  if (requests.length + secrets.length + questions.length === 0 && !credentials.error && !asks.error) {
+    return <Empty icon={<Inbox size={28} strokeWidth={1.5} />} title={t("decisions.none")} hint={t("decisions.noneHint")} />;
+  }
+  return (
+    <div ref={list} className="flex flex-col gap-3">
+      {requests.length > 0 && <p className="text-meta text-text-3 coarse:hidden">{t("decisions.keys")}</p>}
+      {requests.map((r) => (
+        <RequestCard key={r.id} request={r} current={r.id === current} {...(r.id === current ? { handle } : {})} />
+      ))}
+      {questions.map((q) => (
+        <AskCard key={q.id} ask={q} />
+      ))}
+      {secrets.map((c) => (
+        <CredentialCard key={c.id} request={c} />
+      ))}
+      <ErrorNote error={credentials.error ?? asks.error} onRetry={() => void Promise.all([credentials.refetch(), asks.refetch()])} />
+    </div>
+  );
+}
+
+/** The request in front, and the keys that move and answer. Keys do nothing while somebody types or a dialog is open. */
+function useCurrent(ids: readonly Id[], list: RefObject<HTMLDivElement | null>, handle: RefObject<RequestHandle | null>): Id | null {
+  const [chosen, setChosen] = useState<Id | null>(null);
+  const current = chosen !== null && ids.includes(chosen) ? chosen : (ids[0] ?? null);
+  const latest = useRef({ ids, current });
+  latest.current = { ids, current };
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const target = event.target as HTMLElement | null;
+      if (event.defaultPrevented || event.isComposing || event.repeat || event.metaKey || event.ctrlKey || event.altKey || event.shiftKey) return;
+      if (target?.closest("input, textarea, select, [contenteditable]") || document.querySelector('[role="dialog"],[role="menu"]')) return;
+      const move = (by: 1 | -1) => {
+        const next = step(latest.current.ids, latest.current.current, by);
+        setChosen(next);
+        list.current?.querySelector(`[data-request="${next}"]`)?.scrollIntoView({ block: "nearest" });
+      };
+      switch (event.key) {
+        case "j":
+          move(1);
+          break;
+        case "k":
+          move(-1);
+          break;
+        case "a":
+          handle.current?.approve();
+          break;
+        case "d":
+          handle.current?.deny();
+          break;
+        case "e":
+          handle.current?.edit();
+          break;
+        default:
+          return;
+      }
+      event.preventDefault();
+    };
+    window.addEventListener("keydown", onKey);
+    return () => window.removeEventListener("keydown", onKey);
+  }, [list, handle]);
+  return current;
+}

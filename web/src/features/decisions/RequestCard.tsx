@@ -1,0 +1,222 @@
+import { Link } from "@tanstack/react-router";
+import { Clock, ShieldAlert } from "lucide-react";
+import { type Ref, useId, useImperativeHandle, useState } from "react";
+import type { Verdict } from "#/api/decisions";
+import type { PermissionRequest } from "#/api/types";
+import { ErrorNote } from "#/components/form/ErrorNote";
+import { Select } from "#/components/form/Select";
+import { Avatar } from "#/components/ui/avatar";
+import { Button } from "#/components/ui/button";
+import { Field, Input, Textarea } from "#/components/ui/input";
+import { toast } from "#/components/ui/toast";
+import { tn, useT } from "#/i18n";
+import { cx } from "#/lib/cx";
+import { dateTime } from "#/lib/format";
+import { useNow } from "#/lib/useNow";
+import { diffLines, editable, mayEdit, parseEdited } from "./lists";
+import { useResolve, useRevoke } from "./queries";
+import { Diff, WhatRuns } from "./WhatRuns";
+import { scopeWords, timeLeft } from "./words";
+
+/** What keys do with the request that is in front. */
+export interface RequestHandle {
+  approve: () => void;
+  deny: () => void;
+  edit: () => void;
+}
+
+type Props = {
+  request: PermissionRequest;
+  /** The keys act on it. */
+  current?: boolean;
+  /** Where it is shown beside its room, the room need not be named. */
+  inRoom?: boolean;
+  handle?: Ref<RequestHandle>;
+};
+
+const DAYS = [1, 7, 30, 90, 365];
+
+/** One question of an agent: who, why, exactly what, how far a yes goes, and the answer. */
+export function RequestCard({ request, current = false, inRoom = false, handle }: Props) {
+  const t = useT();
+  const id = useId();
+  const resolve = useResolve();
+  const revoke = useRevoke();
+  const now = useNow(true);
+  const [scope, setScope] = useState("once");
+  const [days, setDays] = useState(30);
+  const [note, setNote] = useState<string | null>(null);
+  const [edited, setEdited] = useState<string | null>(null);
+
+  const start = editable(request.toolName, request.toolInput);
+  const parsed = edited === null ? null : parseEdited(request.toolName, edited, start.plain);
+  const changed = edited !== null && edited !== start.text;
+  const time = timeLeft(request.expiresAt, now);
+  const name = request.agentName ?? "";
+  const busy = resolve.isPending;
+
+  const answer = (verdict: Verdict) => {
+    if (busy || time.over) return;
+    const text = note?.trim();
+    resolve.mutate(
+      { id: request.id, ...verdict, ...(text ? { text } : {}) },
+      {
+        onSuccess: (done) => {
+          if (!done.grantId) return;
+          const grant = done.grantId;
+          const until = new Date(Date.now() + days * 86_400_000).toISOString();
+          toast({
+            tone: "good",
+            title: t("decisions.allowedToast", { date: dateTime(until) }),
+            action: { label: t("decisions.undo"), run: () => revoke.mutate(grant) },
+            duration: 10_000,
+          });
+        },
+      },
+    );
+  };
+  const approve = () => {
+    if (edited !== null) {
+      if (parsed && changed) answer({ decision: "edit", input: parsed });
+      return;
+    }
+    answer({ decision: "approve", ...(scope === "once" ? {} : { scope, grantDays: days }) });
+  };
+  const deny = () => answer({ decision: "deny" });
+  const edit = () => {
+    if (mayEdit(request)) setEdited(edited === null ? start.text : null);
+  };
+  useImperativeHandle(handle, () => ({ approve, deny, edit }));
+
+  return (
+    <article
+      aria-labelledby={`${id}-title`}
+      data-current={current || undefined}
+      data-request={request.id}
+      className={cx("rounded-panel border bg-raised p-4 transition-colors", current ? "border-accent" : "border-line")}
+    >
+      <header className="flex items-start gap-3">
+        <Avatar id={request.agentId} name={name} kind="agent" size={36} />
+        <div className="min-w-0 flex-1">
+          <h3 id={`${id}-title`} className="break-words font-medium text-body">
+            {t("decisions.wants", { name, tool: request.toolName })}
+          </h3>
+          <p className="flex flex-wrap items-center gap-x-2 text-meta text-text-3">
+            {!inRoom && request.conversationId && (
+              <Link
+                to="/rooms/$roomId"
+                params={{ roomId: request.conversationId }}
+                className="rounded-control underline-offset-2 hover:text-text hover:underline"
+              >
+                {t("decisions.inRoom", { room: request.conversationTitle || name })}
+              </Link>
+            )}
+            {request.taskId && <span>{t("decisions.ofTask")}</span>}
+            <span className={cx("inline-flex items-center gap-1", time.urgent && "text-wait-text")}>
+              <Clock size={13} strokeWidth={1.75} aria-hidden="true" />
+              {time.words}
+            </span>
+          </p>
+        </div>
+        {request.risk && request.risk !== "low" && (
+          <span
+            className={cx(
+              "inline-flex shrink-0 items-center gap-1 rounded-control px-2 py-0.5 text-meta",
+              request.risk === "medium" ? "bg-sunken text-text-2" : "bg-wait-soft text-wait-text",
+            )}
+          >
+            <ShieldAlert size={13} strokeWidth={1.75} aria-hidden="true" />
+            {t(`decisions.risk.${request.risk}`)}
+          </span>
+        )}
+      </header>
+
+      {request.reason && (
+        <p className="mt-3 whitespace-pre-wrap break-words text-side text-text-2">
+          <span className="sr-only">{t("decisions.why")}: </span>
+          {request.reason}
+        </p>
+      )}
+      <div className="mt-3">
+        <WhatRuns request={request} />
+      </div>
+
+      {edited !== null && (
+        <div className="mt-3 flex flex-col gap-3">
+          <Field
+            label={t("decisions.editor")}
+            error={parsed === null ? t("decisions.editorBad", { tool: request.toolName }) : undefined}
+            hint={changed ? undefined : t("decisions.editorSame")}
+          >
+            {(control) => (
+              <Textarea
+                {...control}
+                autoFocus
+                spellCheck={false}
+                value={edited}
+                onChange={(e) => setEdited(e.target.value)}
+                className="min-h-28 font-mono text-[13px] leading-5"
+              />
+            )}
+          </Field>
+          {changed && <Diff lines={diffLines(start.text, edited)} />}
+        </div>
+      )}
+
+      {note !== null && (
+        <Field label={t("decisions.text")} hint={t("decisions.textHint")} className="mt-3">
+          {(control) => <Input {...control} autoFocus maxLength={2000} value={note} onChange={(e) => setNote(e.target.value)} />}
+        </Field>
+      )}
+
+      {edited === null && (request.scopes?.length ?? 0) > 1 && (
+        <div className="mt-3 flex flex-wrap gap-2">
+          <Field label={t("decisions.scope")} className="min-w-0 flex-1 basis-60">
+            {(control) => (
+              <Select {...control} value={scope} onChange={(e) => setScope(e.target.value)}>
+                {request.scopes?.map((s) => (
+                  <option key={s} value={s}>
+                    {scopeWords(request, s)}
+                  </option>
+                ))}
+              </Select>
+            )}
+          </Field>
+          {scope !== "once" && (
+            <Field label={t("decisions.days")} className="basis-36">
+              {(control) => (
+                <Select {...control} value={days} onChange={(e) => setDays(Number(e.target.value))}>
+                  {DAYS.map((n) => (
+                    <option key={n} value={n}>
+                      {tn("decisions.days.n", n)}
+                    </option>
+                  ))}
+                </Select>
+              )}
+            </Field>
+          )}
+        </div>
+      )}
+
+      <ErrorNote error={resolve.error} area="decisions" className="mt-3" />
+      <div className="mt-4 flex flex-wrap items-center gap-2">
+        <Button variant="primary" busy={busy} disabled={time.over || (edited !== null && (!parsed || !changed))} onClick={approve}>
+          {edited === null ? t("decisions.approve") : t("decisions.approveEdited")}
+        </Button>
+        <Button disabled={busy || time.over} onClick={deny}>
+          {t("decisions.deny")}
+        </Button>
+        {mayEdit(request) && (
+          <Button variant="quiet" disabled={busy || time.over} onClick={edit}>
+            {edited === null ? t("decisions.edit") : t("decisions.cancelEdit")}
+          </Button>
+        )}
+        {note === null && (
+          <Button variant="quiet" disabled={busy || time.over} onClick={() => setNote("")}>
+            {t("decisions.addText")}
+          </Button>
+        )}
+      </div>
+    </article>
+  );
+}

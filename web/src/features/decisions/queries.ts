@@ -1,0 +1,118 @@
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
+import * as decisions from "#/api/decisions";
+import { keys } from "#/api/keys";
+import type { CredentialRequest, Id, PermissionRequest } from "#/api/types";
+import { useConnection } from "#/realtime/hooks";
+import { useUserEvents } from "#/realtime/useChannel";
+import { withoutRequest, withRequest } from "./lists";
+
+export function usePending() {
+  return useQuery({ queryKey: keys.decisions.pending, queryFn: ({ signal }) => decisions.listPermissionRequests(signal) });
+}
+
+export function useCredentials() {
+  return useQuery({ queryKey: keys.decisions.credentials, queryFn: ({ signal }) => decisions.listCredentialRequests(false, signal) });
+}
+
+export function useGiven() {
+  return useQuery({ queryKey: keys.decisions.given, queryFn: ({ signal }) => decisions.listCredentialRequests(true, signal) });
+}
+
+/** Open questions of tasks; the other kinds have lists of their own, with everything in them. */
+export function useAsks() {
+  return useQuery({
+    queryKey: keys.decisions.list,
+    queryFn: ({ signal }) => decisions.listDecisions(signal),
+    select: (all) => all.filter((d) => d.kind === "ask"),
+  });
+}
+
+export function useGrants() {
+  return useQuery({ queryKey: keys.decisions.grants, queryFn: ({ signal }) => decisions.listGrants(signal) });
+}
+
+export function useDecided() {
+  return useInfiniteQuery({
+    queryKey: keys.decisions.decided,
+    queryFn: ({ signal, pageParam }) => decisions.listDecided(pageParam, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => (last.hasMore ? (last.requests[last.requests.length - 1]?.decidedAt ?? undefined) : undefined),
+  });
+}
+
+/** How much waits for the person, for badges. */
+export function useWaitingCount(): number {
+  return (usePending().data?.length ?? 0) + (useCredentials().data?.length ?? 0) + (useAsks().data?.length ?? 0);
+}
+
+/** Keeps the lists true by what the socket says, and reads them again after a gap. Mounted once, with the shell. */
+export function useDecisionEvents(): void {
+  const queries = useQueryClient();
+  const { state } = useConnection();
+  useUserEvents((event, payload) => {
+    switch (event) {
+      case "permission_request":
+        queries.setQueryData<PermissionRequest[]>(keys.decisions.pending, (old) => withRequest(old, payload as unknown as PermissionRequest));
+        break;
+      case "permission_resolved":
+        queries.setQueryData<PermissionRequest[]>(keys.decisions.pending, (old) => withoutRequest(old, String(payload["id"])));
+        void queries.invalidateQueries({ queryKey: keys.decisions.decided });
+        void queries.invalidateQueries({ queryKey: keys.decisions.grants });
+        break;
+      case "credential_request":
+      case "credential_request_resolved":
+        void queries.invalidateQueries({ queryKey: keys.decisions.credentials });
+        void queries.invalidateQueries({ queryKey: keys.decisions.given });
+        break;
+      case "task_updated":
+      case "task_completed":
+        void queries.invalidateQueries({ queryKey: keys.decisions.list });
+        break;
+      default:
+        return;
+    }
+  });
+  useEffect(() => {
+    if (state === "online") void queries.invalidateQueries({ queryKey: keys.decisions.all });
+  }, [state, queries]);
+}
+
+export function useResolve() {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, ...verdict }: { id: Id } & decisions.Verdict) => decisions.resolvePermission(id, verdict),
+    onSuccess: (done) => {
+      queries.setQueryData<PermissionRequest[]>(keys.decisions.pending, (old) => withoutRequest(old, done.id));
+      void queries.invalidateQueries({ queryKey: keys.decisions.decided });
+      if (done.grantId) void queries.invalidateQueries({ queryKey: keys.decisions.grants });
+    },
+    // Somebody or the clock was faster: what is shown is old.
+    onError: () => queries.invalidateQueries({ queryKey: keys.decisions.pending }),
+  });
+}
+
+export function useRevoke() {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (id: Id) => decisions.revokeGrant(id),
+    onSettled: () => queries.invalidateQueries({ queryKey: keys.decisions.grants }),
+  });
+}
+
+function useCredentialChange<V>(mutationFn: (v: V) => Promise<unknown>) {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn,
+    onSettled: async () => {
+      await queries.invalidateQueries({ queryKey: keys.decisions.credentials });
+      await queries.invalidateQueries({ queryKey: keys.decisions.given });
+    },
+  });
+}
+
+export const useFulfil = () => useCredentialChange(({ id, value }: { id: Id; value: string }) => decisions.fulfilCredential(id, value));
+export const useDecline = () => useCredentialChange((id: Id) => decisions.declineCredential(id));
+export const useForget = () => useCredentialChange((id: Id) => decisions.forgetCredential(id));
+
+export type { CredentialRequest, PermissionRequest };
