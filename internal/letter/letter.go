@@ -20,7 +20,7 @@ import (
 // Limits bounds what the relay keeps (letters.md 1.4, 1.5).
 type Limits struct {
 	Mailbox      int           // letters that wait for one recipient
-	PerSender    int           // of these, from one sender
+	PerSender    int           // of these, from one sender; without Mailbox it is off
 	MailboxBytes int64         // bytes that wait for one recipient; letters arriving at the same moment may pass it
 	OneTimeKeys  int           // unclaimed keys of one address
 	Refusals     int           // remembered refusals of one recipient; the oldest goes
@@ -28,6 +28,14 @@ type Limits struct {
 	RefusedTTL   time.Duration // a refusal is forgotten
 	MailboxTTL   time.Duration // an address that does not call is forgotten; in days
 	Lease        time.Duration // a letter that was handed out, and of which no end is known, comes again
+}
+
+// perSender is in force only beside a limit for all senders (letters.md 1.5).
+func (l Limits) perSender() int {
+	if l.Mailbox <= 0 {
+		return 0
+	}
+	return l.PerSender
 }
 
 // nonceRetention is how long a nonce is remembered (letters.md 1.2).

@@ -46,7 +46,7 @@ func (o *Office) Send(ctx context.Context, c Call, to string, mtype int64, body 
 		l := o.Limits
 		return statement{sqlSend, []any{
 			to, c.Caller, hash[:], over, c.Now, since(c.Now, o.Limits.RefusedTTL), at, mtype, []byte(body),
-			below(l.Mailbox, room), below(l.PerSender, room), below(int(l.MailboxBytes), 0),
+			below(l.Mailbox, room), below(l.perSender(), room), below(int(l.MailboxBytes), 0),
 		}, pg.ReadValues(&found, a.columns()...)}
 	}
 	err = o.do(ctx, c, try(2*int(o.DB.Config().MaxConns)), func(ctx context.Context, tx *pg.Tx) error {
@@ -119,7 +119,7 @@ func (o *Office) full(a admission, size int) error {
 	case l.Mailbox > 0 && (a.waiting >= l.Mailbox || a.total >= 2*l.Mailbox),
 		l.MailboxBytes > 0 && (a.bytes+int64(size) > l.MailboxBytes || a.totalBytes+int64(size) > 2*l.MailboxBytes):
 		return ErrMailboxFull
-	case l.PerSender > 0 && a.ofSender >= l.PerSender:
+	case l.perSender() > 0 && a.ofSender >= l.perSender():
 		return ErrSenderFull
 	}
 	return nil

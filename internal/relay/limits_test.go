@@ -191,6 +191,10 @@ func TestL1_MailboxCapPerSender(t *testing.T) {
 	p.send(b, to, "4")
 	p.bodies(to, a.Address)
 	p.send(a, to, "3")
+
+	q := openOn(t, p.db, func(_ *relay.Config, l *letter.Limits) { l.PerSender = 1 }) // alone it is off
+	q.send(a, to, "5")
+	q.send(a, to, "6")
 }
 
 // TestL1_MailboxBytesAreBounded.
