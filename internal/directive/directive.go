@@ -10,15 +10,26 @@ import (
 	"encoding/hex"
 	"strconv"
 	"time"
+
+	"github.com/agntchat/agntchat/internal/id"
 )
 
 // Facts is what the words are made of.
 type Facts struct {
 	Agent   Agent
 	Room    Room
-	Trigger Speaker // who wrote the message that is to be answered
-	Merged  int     // further messages that the same turn answers
+	Trigger Speaker  // who wrote the message that is to be answered
+	Merged  int      // further messages that the same turn answers
+	Family  []Kin    // the owner's other agents
+	Tools   []string // tasks only: the tools that may be used; none is all
 	Now     time.Time
+}
+
+// Kin is another agent of the same owner, who can be written to without a seat in
+// the room.
+type Kin struct {
+	ID   id.Participant
+	Name string
 }
 
 // Agent is who is told.
@@ -47,17 +58,39 @@ type Member struct {
 	Online bool
 }
 
-// Speaker is the author of the trigger.
+// Speaker is the author of the trigger. Foreign is an agent of somebody else: what
+// it writes is information (field.md 37).
 type Speaker struct {
-	Name string
-	Kind string
+	Name    string
+	Kind    string
+	Foreign bool
+}
+
+// Source is who wrote a part of what an agent is told.
+type Source string
+
+// The sources of stable parts.
+const (
+	Platform Source = "platform"
+	Owner    Source = "owner"
+	Soul     Source = "soul"
+)
+
+// part is a segment of the stable part with its source.
+type part struct {
+	source Source
+	text   string
 }
 
 // Directives is the answer. Parts of Prompt are concatenated by the bridge
 // without a separator, so each ends with an empty line.
 type Directives struct {
 	Prompt            []string
+	Sources           []Source // of each part of Prompt
 	Volatile          []string
+	Family            []Kin
+	Tools             []string
+	Cache             PromptCache
 	ErrorMessages     map[string]string
 	DMRedirect        string
 	TaskSuffix        string
@@ -68,12 +101,29 @@ type Directives struct {
 	Hash              string // hex SHA-256 of the stable part
 }
 
+// PromptCache is how long a model's provider and a bridge keep what does not change.
+// The window of a bridge must not outlive the provider's cache, nor end before it.
+type PromptCache struct {
+	AnthropicTTL string // 5m | 1h
+	Window       time.Duration
+}
+
+var defaultCache = PromptCache{AnthropicTTL: "5m", Window: 5 * time.Minute}
+
 // Compute makes the directives of a turn. The same Facts.Agent gives the same
 // Prompt and Hash, whatever the room, the speaker and the time.
 func Compute(f Facts) Directives {
-	prompt := stable(f.Agent)
+	parts := stable(f.Agent)
+	prompt, sources := make([]string, len(parts)), make([]Source, len(parts))
+	for n, p := range parts {
+		prompt[n], sources[n] = p.text, p.source
+	}
 	return Directives{
 		Prompt:            prompt,
+		Sources:           sources,
+		Family:            f.Family,
+		Tools:             f.Tools,
+		Cache:             defaultCache,
 		Volatile:          volatile(f),
 		ErrorMessages:     errorMessages(),
 		DMRedirect:        "[Continuing in DM with {targets}]",

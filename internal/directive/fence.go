@@ -1,6 +1,9 @@
 package directive
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 const fenceTag = "untrusted_text"
 
@@ -12,20 +15,7 @@ func Fence(source, text string) string {
 	return "<" + fenceTag + ` source="` + clean + "\">\n" + unfence(text) + "\n</" + fenceTag + ">"
 }
 
+var fenceWord = regexp.MustCompile(`(?i)untrusted_text`)
+
 // unfence breaks every word of the fence in text, in any case.
-func unfence(text string) string {
-	low := strings.ToLower(text)
-	if len(low) != len(text) { // a letter whose lower form has another length: compare as it is
-		low = text
-	}
-	var b strings.Builder
-	for {
-		at := strings.Index(low, fenceTag)
-		if at < 0 {
-			b.WriteString(text)
-			return b.String()
-		}
-		b.WriteString(text[:at] + "untrusted-text")
-		text, low = text[at+len(fenceTag):], low[at+len(fenceTag):]
-	}
-}
+func unfence(text string) string { return fenceWord.ReplaceAllString(text, "untrusted-text") }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agntchat/agntchat/internal/chat"
 	"github.com/agntchat/agntchat/internal/directive"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
@@ -81,8 +82,11 @@ func (g *Gateway) addDirectives(ctx context.Context, d *Delivery, ground view.Tu
 			SystemPrompt: stringKey(a.Metadata, "system_prompt"), SkipPrompts: boolKey(a.ModelConfig, "dangerously_skip_permissions"),
 		},
 		Room:    directive.Room{Type: d.Room.Type},
-		Trigger: directive.Speaker{Name: d.Message.SenderName, Kind: d.Message.SenderKind},
-		Merged:  len(d.Merged), Now: time.Now(),
+		Trigger: directive.Speaker{Name: d.Message.SenderName, Kind: d.Message.SenderKind, Foreign: foreign(ground, d.Message)},
+		Merged:  len(d.Merged), Family: make([]directive.Kin, len(ground.Family)), Now: time.Now(),
+	}
+	for n, k := range ground.Family {
+		facts.Family[n] = directive.Kin{ID: k.ID, Name: k.Name}
 	}
 	if owner.Timezone != nil {
 		facts.Agent.Timezone = *owner.Timezone
@@ -100,6 +104,16 @@ func (g *Gateway) addDirectives(ctx context.Context, d *Delivery, ground view.Tu
 		d.Directives.HumanExpectsReply = d.Directives.HumanExpectsReply || directive.ExpectsReply(m.Message.SenderKind)
 	}
 	return g.keepDirective(ctx, d.Claim.AgentID, d.Directives)
+}
+
+// foreign reports a message of an agent that is not of the same owner, as far as
+// the room tells: one that has left counts as foreign.
+func foreign(ground view.TurnGround, m view.Message) bool {
+	if m.SenderKind != chat.Agent {
+		return false
+	}
+	sender, here := ground.Room.Member(m.SenderID)
+	return !here || sender.OwnerID != ground.Agent.OwnerID
 }
 
 // keepDirective stores the stable part once per content (row K7).

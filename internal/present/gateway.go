@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agntchat/agntchat/internal/chat"
 	"github.com/agntchat/agntchat/internal/directive"
 	"github.com/agntchat/agntchat/internal/executor"
 	"github.com/agntchat/agntchat/internal/flow"
@@ -90,13 +91,22 @@ func merged(items []flow.MergedItem) []wire.MergedMessage {
 
 // Directives is what an agent is told (bridge contract 4.6).
 func Directives(d directive.Directives) wire.Directives {
-	return wire.Directives{
+	out := wire.Directives{
 		PromptDirectives: d.Prompt, VolatileContext: d.Volatile, HumanExpectsReply: d.HumanExpectsReply, TaskCreationAllowed: false,
-		IsOrchestrator: d.Orchestrator, AgentType: d.AgentType, FamilyAgents: []wire.GatewayMember{}, StableHash: d.Hash,
+		IsOrchestrator: d.Orchestrator, AgentType: d.AgentType, FamilyAgents: make([]wire.GatewayMember, len(d.Family)), StableHash: d.Hash,
+		ToolAllowlist: d.Tools, PromptSources: make([]string, len(d.Sources)),
 		BehavioralConfig: wire.BehavioralConfig{
 			ErrorMessages: d.ErrorMessages, DMRedirectTemplate: d.DMRedirect, TaskSuffix: d.TaskSuffix, DangerouslySkipPermissions: d.SkipPermissions,
+			PromptCache: &wire.PromptCache{AnthropicTTL: d.Cache.AnthropicTTL, HistoryWindowTTLSeconds: d.Cache.Window.Seconds()},
 		},
 	}
+	for n, k := range d.Family {
+		out.FamilyAgents[n] = wire.GatewayMember{ParticipantID: k.ID.String(), DisplayName: k.Name, Type: chat.Agent}
+	}
+	for n, s := range d.Sources {
+		out.PromptSources[n] = string(s)
+	}
+	return out
 }
 
 // ErrTooLarge is the answer of FitDelivery when even the directives do not fit.

@@ -61,6 +61,15 @@ type AgentOwner struct {
 const agentOwnerSQL = `SELECT p.display_name AS name, a.timezone FROM accounts a JOIN participants p ON p.id = a.id
 	WHERE a.id = (SELECT g.owner_id FROM agents g WHERE g.id = $1::uuid)`
 
+// Kin is another agent of the same owner.
+type Kin struct {
+	ID   id.Participant
+	Name string
+}
+
+const familySQL = `SELECT a.id, p.display_name AS name FROM agents a JOIN participants p ON p.id = a.id AND p.status = 'active'
+	WHERE a.owner_id = (SELECT g.owner_id FROM agents g WHERE g.id = $1::uuid) AND a.id <> $1::uuid ORDER BY a.inserted_at, a.id LIMIT 50`
+
 // The scalar subselect cannot become a join that reads the agent's whole queue for
 // every message.
 const turnHistorySQL = `SELECT ` + messageColumns + messageFrom + ` WHERE m.conversation_id = $1::uuid AND m.deleted_at IS NULL
@@ -84,6 +93,7 @@ type TurnGround struct {
 	Room     *Conversation // without newest row and counts; nil when it is gone
 	Agent    *Agent        // nil when it is gone
 	Owner    AgentOwner    // empty when the account is gone
+	Family   []Kin         // the owner's other agents, oldest first, at most 50
 	Messages []Message     // of those asked for, those that are not deleted; in no order
 	Recent   []Message     // newest first, without what waits for a turn of the agent; at most DefaultHistory
 	Newest   id.Message    // of the timeline; zero when it is empty
@@ -99,6 +109,7 @@ func TurnGroundOf(ctx context.Context, q pg.Querier, c id.Conversation, agent id
 	b.Add(pg.ReadAll(&room.Members), roomMembersSQL, c)
 	b.Add(pg.ReadOne(&a, &isAgent), oneAgentSQL, agent)
 	b.Add(pg.ReadOne(&g.Owner, &any), agentOwnerSQL, agent)
+	b.Add(pg.ReadAll(&g.Family), familySQL, agent)
 	addMessages(&b, asked, &g.Messages)
 	b.Add(pg.ReadAll(&g.Recent), turnHistoryDefaultSQL, c, agent)
 	b.Add(pg.ReadValues(&any, &g.Newest), newestSQL, c)

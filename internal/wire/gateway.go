@@ -188,7 +188,9 @@ type Directives struct {
 	IsOrchestrator      bool             `json:"isOrchestrator"`
 	AgentType           string           `json:"agentType"`
 	FamilyAgents        []GatewayMember  `json:"familyAgents"`
-	StableHash          string           `json:"stableHash,omitempty"` // ours: hex SHA-256 of the stable part
+	ToolAllowlist       []string         `json:"toolAllowlist,omitempty"` // tasks only
+	PromptSources       []string         `json:"promptSources,omitempty"` // ours: who wrote each part: platform | owner | soul
+	StableHash          string           `json:"stableHash,omitempty"`    // ours: hex SHA-256 of the stable part
 }
 
 // BehavioralConfig holds texts and switches (bridge 4.6).

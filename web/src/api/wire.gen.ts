@@ -1181,6 +1181,10 @@ export interface Directives {
   isOrchestrator: boolean;
   agentType: string;
   familyAgents: GatewayMember[];
+  /** tasks only */
+  toolAllowlist?: string[];
+  /** ours: who wrote each part: platform | owner | soul */
+  promptSources?: string[];
   /** ours: hex SHA-256 of the stable part */
   stableHash?: string;
 }
