@@ -114,7 +114,7 @@ func (h *house) fanOut(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if strings.Contains(storm, h.match) {
+	if h.match.MatchString(storm) {
 		if err := f.storm(); err != nil {
 			return err
 		}
@@ -333,14 +333,14 @@ func (f *fan) round() error {
 		{usersBurst, "users", window(16), false},
 		{fixedRate, "room", load.Run{Rate: 200, Count: 10_000, Seconds: 2 * seconds}, false},
 	} {
-		if !strings.Contains(s.what, f.match) {
+		if !f.match.MatchString(s.what) {
 			continue
 		}
 		if err := f.step(s.what, s.set, s.run, s.ref); err != nil {
 			return fmt.Errorf("%s: %w", s.what, err)
 		}
 	}
-	if !strings.Contains(fixedStall, f.match) {
+	if !f.match.MatchString(fixedStall) {
 		return nil
 	}
 	topic := "conversation:" + f.room

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -36,9 +37,9 @@ type house struct {
 	databases   int
 	begun       time.Time
 	budget      time.Duration
-	short       bool   // a section has had fewer rounds
-	match       string // restricts the fan-out
-	profile     string // file for the server's CPU profile
+	short       bool           // a section has had fewer rounds
+	match       *regexp.Regexp // restricts the fan-out
+	profile     string         // file for the server's CPU profile
 }
 
 // bootTimeout bounds the start of anything.

@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -67,13 +68,17 @@ func run(ctx context.Context, args []string) (err error) {
 	rounds := fs.Int("rounds", 3, "interleaved rounds")
 	quick := fs.Bool("quick", false, "smaller and shorter, one round: to see that it works, not for figures")
 	budget := fs.Duration("budget", 330*time.Second, "after this long no section begins another round")
-	match := fs.String("match", "", "measure only the fan-out lines that contain this")
+	match := fs.String("match", "", "measure only the fan-out lines that this regular expression finds")
 	profile := fs.String("profile", "", "write a CPU profile of the server during the fan-out's rounds to this file")
 	binary := fs.String("binary", "bin/agntchat", "the program to measure")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
-	h := &house{quick: *quick, rounds: *rounds, table: newTable(), begun: time.Now(), budget: *budget, match: *match, profile: *profile}
+	lines, err := regexp.Compile(*match)
+	if err != nil {
+		return fmt.Errorf("-match: %w", err)
+	}
+	h := &house{quick: *quick, rounds: *rounds, table: newTable(), begun: time.Now(), budget: *budget, match: lines, profile: *profile}
 	if h.quick {
 		h.rounds = 1
 	}
