@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -73,6 +74,7 @@ func (r *reference) stop() {
 type fan struct {
 	*house
 	srv      *server
+	rival    *server // the other build, or nil
 	ref      *reference
 	ada, bob who
 	nova     who
@@ -94,6 +96,12 @@ func (h *house) fanOut(ctx context.Context) (err error) {
 		return err
 	}
 	defer f.ref.stop()
+	if h.rival != "" {
+		if f.rival, _, err = h.serveBuild(ctx, h.rival); err != nil {
+			return err
+		}
+		defer f.rival.stop()
+	}
 	if err := f.people(ctx, address); err != nil {
 		return fmt.Errorf("set up: %w", err)
 	}
@@ -110,12 +118,17 @@ func (h *house) fanOut(ctx context.Context) (err error) {
 	defer f.ratios()
 	for round := 0; h.again(round); round++ {
 		progress("fan-out: round %d", round+1)
-		if err := f.round(); err != nil {
+		if err := f.round(round); err != nil {
 			return err
 		}
 	}
 	if h.match.MatchString(storm) {
 		if err := f.storm(); err != nil {
+			return err
+		}
+	}
+	if f.rival != nil {
+		if _, err := h.crowd.do(load.Order{Do: "close", Set: "rival room"}); err != nil {
 			return err
 		}
 	}
@@ -220,6 +233,9 @@ func (f *fan) sockets() error {
 	if err != nil {
 		return err
 	}
+	if err := f.rivalSockets(); err != nil {
+		return err
+	}
 	var small []load.Spec
 	for group := range rooms {
 		room, err := f.srv.room(f.ada, "group", f.bob)
@@ -250,6 +266,30 @@ func (f *fan) sockets() error {
 	}
 	f.size = a.FrameBytes
 	return f.referenceSockets()
+}
+
+// rivalSockets are those of one room on the other build.
+func (f *fan) rivalSockets() error {
+	if f.rival == nil {
+		return nil
+	}
+	ada, err := f.rival.signUp("Ada")
+	if err != nil {
+		return err
+	}
+	bob, err := f.rival.signUp("Bob")
+	if err != nil {
+		return err
+	}
+	room, err := f.rival.room(ada, "group", bob)
+	if err != nil {
+		return err
+	}
+	topic := "conversation:" + room
+	spec := load.Spec{N: large - senders, Path: socketPath(ada), Topic: topic, Prefix: prefix(topic, "new_message")}
+	send := spec
+	send.N, send.Send = senders, push(room)
+	return f.openSet("rival room", f.rival.addr, []load.Spec{spec, send})
 }
 
 func (f *fan) referenceSockets() error {
@@ -300,7 +340,7 @@ const (
 
 func of(design, what string) string { return design + ": " + what }
 
-func (f *fan) round() error {
+func (f *fan) round(round int) error {
 	if _, err := f.crowd.do(load.Order{Do: "beat"}); err != nil {
 		return err
 	}
@@ -336,8 +376,17 @@ func (f *fan) round() error {
 		if !f.match.MatchString(s.what) {
 			continue
 		}
-		if err := f.step(s.what, s.set, s.run, s.ref); err != nil {
-			return fmt.Errorf("%s: %w", s.what, err)
+		both := []func() error{func() error { return f.step(s.what, s.set, s.run, s.ref) }}
+		if f.rival != nil && s.set == "room" {
+			both = append(both, func() error { return f.stepOn(f.rival, of("against", s.what), "rival room", s.run) })
+			if round%2 == 1 { // they take turns in going first
+				slices.Reverse(both)
+			}
+		}
+		for _, step := range both {
+			if err := step(); err != nil {
+				return fmt.Errorf("%s: %w", s.what, err)
+			}
 		}
 	}
 	if !f.match.MatchString(fixedStall) {
@@ -402,26 +451,34 @@ func (f *fan) streamRun(r load.Run) load.Run {
 }
 
 func (f *fan) step(what, set string, run load.Run, ref bool) error {
-	var a load.Answer
-	order := load.Order{Do: "run", Set: set, Addr: f.srv.addr, Run: run}
-	row := f.table.at(fanSection, what)
-	if ref {
-		before := cpuOf(f.ref.cmd.Process.Pid)
-		var err error
-		if a, err = f.crowd.do(order); err != nil {
-			return err
-		}
-		row.add(colCPU, micros(cpuOf(f.ref.cmd.Process.Pid)-before, a.Deliveries))
-	} else {
-		own, postgres, err := f.srv.cpu(func() (err error) { a, err = f.crowd.do(order); return err })
-		if err != nil {
-			return err
-		}
-		row.add(colCPU, micros(own, a.Deliveries)).add(colPG, micros(postgres, a.Deliveries))
+	if !ref {
+		return f.stepOn(f.srv, what, set, run)
 	}
+	before := cpuOf(f.ref.cmd.Process.Pid)
+	a, err := f.crowd.do(load.Order{Do: "run", Set: set, Addr: f.srv.addr, Run: run})
+	if err != nil {
+		return err
+	}
+	f.enter(f.table.at(fanSection, what).add(colCPU, micros(cpuOf(f.ref.cmd.Process.Pid)-before, a.Deliveries)), a)
+	return nil
+}
+
+func (f *fan) stepOn(srv *server, what, set string, run load.Run) error {
+	var a load.Answer
+	own, postgres, err := srv.cpu(func() (err error) {
+		a, err = f.crowd.do(load.Order{Do: "run", Set: set, Addr: srv.addr, Run: run})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	f.enter(f.table.at(fanSection, what).add(colCPU, micros(own, a.Deliveries)).add(colPG, micros(postgres, a.Deliveries)), a)
+	return nil
+}
+
+func (f *fan) enter(row *row, a load.Answer) {
 	row.add(colRate, float64(a.Deliveries)/a.Seconds).add(colP50, a.P50).add(colP99, a.P99)
 	row.note = fmt.Sprintf("per s and per op = deliveries; frame of %d bytes", a.FrameBytes)
-	return nil
 }
 
 // ratios compares with both references of the same run.

@@ -28,6 +28,7 @@ import (
 // own, and the shipped binary.
 type house struct {
 	dir, binary string
+	rival       string // another build to compare with, or empty
 	postgres    *pgembed.Server
 	version     string
 	crowd       *crowd
@@ -117,12 +118,16 @@ type server struct {
 // against one client doing everything are raised: the rate of posts, the cost of
 // a password, the quotas of the relay.
 func (h *house) serve(ctx context.Context) (*server, string, error) {
+	return h.serveBuild(ctx, h.binary)
+}
+
+func (h *house) serveBuild(ctx context.Context, binary string) (*server, string, error) {
 	address, err := h.database(ctx)
 	if err != nil {
 		return nil, "", err
 	}
 	s := &server{house: h, addr: freeAddr(), metrics: freeAddr(), ended: make(chan error, 1)}
-	s.cmd = exec.Command(h.binary, "serve")
+	s.cmd = exec.Command(binary, "serve")
 	s.cmd.Env = append(os.Environ(), "DATABASE_URL="+address, "DATABASE_DIRECT_URL="+address, "AGNTCHAT_ADDR="+s.addr, "AGNTCHAT_METRICS_ADDR="+s.metrics,
 		"AGNTCHAT_PUBLIC_URL=http://"+s.addr, "AGNTCHAT_SECRET_KEY="+secret.Generate(), "AGNTCHAT_POST_PER_SECOND=1000000", "AGNTCHAT_POST_BURST=1000000",
 		"AGNTCHAT_PASSWORD_MEMORY_KIB=8", "AGNTCHAT_PASSWORD_PASSES=1", "AGNTCHAT_LOG_LEVEL=WARN", "AGNTCHAT_DRAIN_TIMEOUT=3s",

@@ -71,6 +71,7 @@ func run(ctx context.Context, args []string) (err error) {
 	match := fs.String("match", "", "measure only the fan-out lines that this regular expression finds")
 	profile := fs.String("profile", "", "write a CPU profile of the server during the fan-out's rounds to this file")
 	binary := fs.String("binary", "bin/agntchat", "the program to measure")
+	against := fs.String("against", "", "another build, measured in turns with ours on the lines of one room")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
@@ -84,6 +85,11 @@ func run(ctx context.Context, args []string) (err error) {
 	}
 	if h.binary, err = filepath.Abs(*binary); err != nil {
 		return err
+	}
+	if *against != "" {
+		if h.rival, err = filepath.Abs(*against); err != nil {
+			return err
+		}
 	}
 	if _, err := os.Stat(h.binary); err != nil {
 		return fmt.Errorf("build it first (make bin): %w", err)
