@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agntchat/agntchat/internal/letter"
+	"github.com/agntchat/agntchat/internal/pg"
 	wire "github.com/agntchat/agntchat/internal/wire/letter"
 )
 
@@ -291,24 +292,24 @@ func (r *Relay) letters(w http.ResponseWriter, q *request, lease string, list []
 	if lease == "" {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.http.Context()), 15*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.http.Context()), endLease)
 	defer cancel()
+	fate, end := "collected", func() error { _, err := r.office.Collected(ctx, q.auth.Fingerprint, lease); return err }
 	if err != nil {
-		r.metrics.letters.WithLabelValues("given_back").Add(float64(len(list)))
-		return r.logged(ctx, "give letters back", r.office.GiveBack(ctx, q.auth.Fingerprint, lease))
+		fate, end = "given_back", func() error { return r.office.GiveBack(ctx, q.auth.Fingerprint, lease) }
 	}
-	r.metrics.letters.WithLabelValues("collected").Add(float64(len(list)))
-	_, err = r.office.Collected(ctx, q.auth.Fingerprint, lease)
-	return r.logged(ctx, "delete collected letters", err)
-}
-
-// logged keeps an error that can no longer be answered; the lease covers for it.
-func (r *Relay) logged(ctx context.Context, what string, err error) error {
-	if err != nil {
-		r.cfg.Log.WarnContext(ctx, "relay: could not "+what, slog.Any("error", err))
+	r.metrics.letters.WithLabelValues(fate).Add(float64(len(list)))
+	// A database that is busy or restarts is asked again: else the letters would come twice.
+	for err = end(); err != nil && pg.IsUnavailable(err) && ctx.Err() == nil; err = end() {
+	}
+	if err != nil { // it can no longer be answered, and the lease covers for it
+		r.cfg.Log.WarnContext(ctx, "relay: a lease was left to run out", slog.Any("error", err))
 	}
 	return nil
 }
+
+// endLease is how long the end of a hand-out is tried to be written down.
+const endLease = 20 * time.Second
 
 func messages(list []letter.Letter) []wire.Message {
 	out := make([]wire.Message, 0, len(list))

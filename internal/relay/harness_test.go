@@ -59,7 +59,7 @@ func (s *syncBuffer) String() string {
 // open starts a relay without limits but those that change sets.
 func open(t testing.TB, change ...func(*relay.Config, *letter.Limits)) *place {
 	t.Helper()
-	db := pgtest.DB(t)
+	db := pgtest.DB(t, func(c *pg.Config) { c.WaitTimeout = 5 * time.Minute }) // for a connection, of which tests have few
 	return openOn(t, db, change...)
 }
 
