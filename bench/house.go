@@ -60,7 +60,10 @@ func (h *house) open(ctx context.Context) error {
 }
 
 // database makes a migrated database, and tells its address.
-func (h *house) database(ctx context.Context) (string, error) {
+func (h *house) database(ctx context.Context) (string, error) { return h.databaseOf(ctx, h.binary) }
+
+// databaseOf is database by another build, whose migrations may be others.
+func (h *house) databaseOf(ctx context.Context, binary string) (string, error) {
 	conn, err := pgx.Connect(ctx, h.postgres.URL())
 	if err != nil {
 		return "", err
@@ -72,7 +75,7 @@ func (h *house) database(ctx context.Context) (string, error) {
 		return "", err
 	}
 	address := withDatabase(h.postgres.URL(), name)
-	cmd := exec.CommandContext(ctx, h.binary, "migrate", "up", "--direct")
+	cmd := exec.CommandContext(ctx, binary, "migrate", "up", "--direct")
 	cmd.Env = append(os.Environ(), "DATABASE_URL="+address, "DATABASE_DIRECT_URL="+address)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("migrate: %w\n%s", err, out)
@@ -122,7 +125,7 @@ func (h *house) serve(ctx context.Context) (*server, string, error) {
 }
 
 func (h *house) serveBuild(ctx context.Context, binary string) (*server, string, error) {
-	address, err := h.database(ctx)
+	address, err := h.databaseOf(ctx, binary)
 	if err != nil {
 		return nil, "", err
 	}
