@@ -7,6 +7,8 @@ CREATE TABLE tasks (
     conversation_id      uuid NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
     work_conversation_id uuid NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
     source_message_id    uuid,
+    -- The row of the asking room that is its card.
+    card_message_id      uuid,
     created_by           uuid NOT NULL REFERENCES participants (id),
     -- The person on whose behalf it is done: what the agent may do is bounded by what this person may.
     requester_id         uuid NOT NULL REFERENCES participants (id),
@@ -60,6 +62,8 @@ CREATE INDEX tasks_creator_idx ON tasks (created_by, updated_at DESC, id);
 CREATE INDEX tasks_room_idx ON tasks (conversation_id, updated_at DESC, id);
 CREATE INDEX tasks_work_idx ON tasks (work_conversation_id);
 CREATE INDEX tasks_parent_idx ON tasks (parent_task_id) WHERE parent_task_id IS NOT NULL;
+CREATE INDEX tasks_open_child_idx ON tasks (parent_task_id) WHERE parent_task_id IS NOT NULL AND end_kind IS NULL;
+CREATE INDEX tasks_parked_idx ON tasks (id) WHERE status IN ('blocked', 'waiting');
 CREATE INDEX tasks_depends_idx ON tasks USING gin (depends_on) WHERE status = 'pending';
 CREATE INDEX tasks_join_idx ON tasks (id) WHERE join_mode IS NOT NULL AND join_fired_at IS NULL AND end_kind IS NULL;
 CREATE INDEX tasks_retry_idx ON tasks (retry_at) WHERE retry_at IS NOT NULL AND end_kind IS NULL;

@@ -162,6 +162,20 @@ func newAccessWorld(ctx context.Context, s *apptest.Server) (w accessWorld, err 
 	if err != nil {
 		return w, err
 	}
+	task := text(do("owner", "POST", "/api/conversations/"+room+"/tasks", map[string]any{"title": "Task", "assignedTo": []string{ids["agent"]}}), "id")
+	if err != nil {
+		return w, err
+	}
+	var question string
+	if err := s.DB.QueryRow(ctx, `INSERT INTO asks (id, task_id, agent_id, conversation_id, asked, question, expires_at)
+		VALUES (gen_random_uuid(), $1::uuid, $2::uuid, $3::uuid, ARRAY[$4::uuid], 'Go on?', now() + interval '1 hour') RETURNING id::text`,
+		task, ids["agent"], room, ids["owner"]).Scan(&question); err != nil {
+		return w, fmt.Errorf("question: %w", err)
+	}
+	var row string
+	if err := s.DB.QueryRow(ctx, `SELECT id::text FROM queued_tasks WHERE task_id = $1::uuid`, task).Scan(&row); err != nil {
+		return w, fmt.Errorf("queue row of task: %w", err)
+	}
 	var item, organization string
 	if err := s.DB.QueryRow(ctx, `SELECT organization_id::text FROM conversations WHERE id = $1::uuid`, room).Scan(&organization); err != nil {
 		return w, fmt.Errorf("workspace: %w", err)
@@ -190,7 +204,7 @@ func newAccessWorld(ctx context.Context, s *apptest.Server) (w accessWorld, err 
 		return w, fmt.Errorf("incomplete: key %v, sessions %v", key, sessions)
 	}
 	w.ids = strings.NewReplacer("{request}", approval, "{grant}", grant, "{credential}", secrets[0], "{given}", secrets[1], "{file}", file, "{api}", text(api, "id"), "{tool}", "web_fetch",
-		"{agent}", ids["agent"], "{conversation}", room, "{message}", message, "{participant}", ids["agent"], "{member}", ids["member"],
+		"{task}", task, "{ask}", question, "{row}", row, "{agent}", ids["agent"], "{conversation}", room, "{message}", message, "{participant}", ids["agent"], "{member}", ids["member"],
 		"{stranger}", ids["stranger"], "{executor}", executor, "{item}", item, "{key}", keyID, "{session}", sessionID, "{provider}", "anthropic", "{code}", "x", "{tour}", "profileTour", "{organization}", organization)
 	return w, nil
 }

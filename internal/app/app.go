@@ -48,6 +48,7 @@ type App struct {
 	Identity  *flow.Identity
 	Chat      *flow.Chat
 	Gateway   *flow.Gateway
+	Tasks     *flow.Tasks
 	Approvals *flow.Approvals
 	Tools     *flow.Tools
 	Files     *flow.Files
@@ -121,6 +122,8 @@ func (a *App) build(ctx context.Context, ring *secret.Ring) error {
 		MessageLease: cfg.MessageLease, MostTurn: cfg.MessageMaxLease, ExecutorTimeout: cfg.ExecutorTimeout, Sweep: cfg.SweepInterval,
 	})
 	a.Chat.Turns = a.Gateway
+	a.Tasks = flow.NewTasks(a.Gateway, a.Chat, flow.TaskConfig{Lease: cfg.TaskLease, Most: cfg.TaskMaxLease})
+	a.Chat.Answered = a.Tasks.AnsweredByTx
 	a.Gateway.Finished = obs.NewTurnMetrics(a.registry, a.Gateway.Reachable).Observe
 	a.Chat.Forget, a.Chat.Withdraw = a.Gateway.ForgetTx, a.Gateway.WithdrawTx
 

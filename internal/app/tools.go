@@ -33,11 +33,12 @@ func (a *App) buildTools(ring *secret.Ring) (err error) {
 	}
 	a.connections = &flow.Connections{DB: a.db, Ring: ring, Fetch: fetch}
 	a.Tools, err = flow.NewTools(a.db, a.log, slices.Concat(
-		platform.List(), (&flow.CredentialTools{Approvals: a.Approvals, Fetch: fetch}).List(), (&flow.APITools{Connections: a.connections}).List(),
+		platform.List(), (&flow.TaskTools{Tasks: a.Tasks}).List(), (&flow.CredentialTools{Approvals: a.Approvals, Fetch: fetch}).List(), (&flow.APITools{Connections: a.connections}).List(),
 	)...)
 	if err != nil {
 		return err
 	}
+	a.Tools.Tasks = a.Tasks
 	a.Tools.APIs = func(ctx context.Context, agent id.Participant) (int, error) {
 		return connection.CountFor(ctx, a.db, agent)
 	}

@@ -39,7 +39,13 @@ type roomChannel struct {
 // again without limit (desktop 3.2).
 func (c *roomChannel) Join(ctx context.Context, m *socket.Member, _ json.RawMessage) (any, error) {
 	c.actor = actorOf(m)
-	if _, err := c.router.Chat.Readable(ctx, c.router.DB, c.actor, c.room); err != nil {
+	_, err := c.router.Chat.Readable(ctx, c.router.DB, c.actor, c.room)
+	if fault.KindOf(err) == fault.NotFound && err != nil { // a room of work may be looked into (desktop 3.2)
+		if err = c.router.Chat.WatchWork(ctx, c.actor, c.room); err == nil {
+			_, err = c.router.Chat.Readable(ctx, c.router.DB, c.actor, c.room)
+		}
+	}
+	if err != nil {
 		return nil, joinError(err)
 	}
 	c.router.Rooms.add(c.room, m, c.actor.ID)

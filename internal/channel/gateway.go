@@ -105,6 +105,18 @@ func (e *executorChannel) DeliverApproval(d flow.ApprovalDelivery) error {
 	return err
 }
 
+// DeliverTask implements flow.ExecutorSocket.
+func (e *executorChannel) DeliverTask(d flow.TaskDelivery) error {
+	raw, err := present.FitTask(present.GatewayTask(d), present.MaxDelivery)
+	if err == nil {
+		err = e.member.Push("gateway_task", raw)
+	}
+	if errors.Is(err, present.ErrTooLarge) || errors.Is(err, realtime.ErrFrameTooLarge) {
+		return fmt.Errorf("%w: %w", flow.ErrUndeliverable, err)
+	}
+	return err
+}
+
 // Command implements flow.ExecutorSocket.
 func (e *executorChannel) Command(c flow.Command) error {
 	return e.member.Push("gateway_command", present.Command(c))

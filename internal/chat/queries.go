@@ -4,8 +4,8 @@ const roomColumns = `id, type, title, avatar_url, created_by, organization_id, p
 	version, message_seq, last_message_at, agent_streak, streak_notice, inserted_at, updated_at, deleted_at`
 
 const (
-	sqlCreateRoom = `INSERT INTO conversations (id, type, title, created_by, organization_id, metadata, direct_key)
-		VALUES ($1::uuid, $2, $3::text, $4::uuid, $5::uuid, $6::jsonb, $7::text)
+	sqlCreateRoom = `INSERT INTO conversations (id, type, title, created_by, organization_id, metadata, direct_key, parent_conversation_id)
+		VALUES ($1::uuid, $2, $3::text, $4::uuid, $5::uuid, $6::jsonb, $7::text, $8::uuid)
 		ON CONFLICT (organization_id, direct_key) WHERE direct_key IS NOT NULL AND parent_conversation_id IS NULL AND deleted_at IS NULL DO NOTHING`
 
 	sqlFindDirect = `SELECT id FROM conversations

@@ -60,6 +60,8 @@ type NewRoom struct {
 	OrganizationID id.Organization
 	Metadata       json.RawMessage
 	DirectKey      *string
+	// ParentConversationID is the room that it was opened from; zero for none.
+	ParentConversationID id.Conversation
 }
 
 // DirectKey names the pair of a direct room: unique per organisation (decision 6).
@@ -81,7 +83,7 @@ func CreateTx(ctx context.Context, tx *pg.Tx, n NewRoom) (created bool, err erro
 	if len(meta) == 0 {
 		meta = json.RawMessage("{}")
 	}
-	tag, err := tx.Exec(ctx, sqlCreateRoom, n.ID, n.Type, n.Title, n.CreatedBy, n.OrganizationID, string(meta), n.DirectKey)
+	tag, err := tx.Exec(ctx, sqlCreateRoom, n.ID, n.Type, n.Title, n.CreatedBy, n.OrganizationID, string(meta), n.DirectKey, n.ParentConversationID)
 	if err != nil {
 		return false, fmt.Errorf("create room: %w", err)
 	}

@@ -32,6 +32,8 @@ type Config struct {
 
 	MessageLease    time.Duration `env:"AGNTCHAT_MESSAGE_LEASE" envDefault:"600s"`
 	MessageMaxLease time.Duration `env:"AGNTCHAT_MESSAGE_MAX_LEASE" envDefault:"3600s"`
+	TaskLease       time.Duration `env:"AGNTCHAT_TASK_LEASE" envDefault:"600s"`
+	TaskMaxLease    time.Duration `env:"AGNTCHAT_TASK_MAX_LEASE" envDefault:"24h"`
 	ExecutorTimeout time.Duration `env:"AGNTCHAT_EXECUTOR_TIMEOUT" envDefault:"180s"`
 	SweepInterval   time.Duration `env:"AGNTCHAT_SWEEP_INTERVAL" envDefault:"1s"`
 	DrainTimeout    time.Duration `env:"AGNTCHAT_DRAIN_TIMEOUT" envDefault:"30s"`
@@ -80,6 +82,7 @@ func (c Config) check() error {
 	}
 	for name, d := range map[string]time.Duration{
 		"AGNTCHAT_MESSAGE_LEASE": c.MessageLease, "AGNTCHAT_MESSAGE_MAX_LEASE": c.MessageMaxLease, "AGNTCHAT_EXECUTOR_TIMEOUT": c.ExecutorTimeout,
+		"AGNTCHAT_TASK_LEASE": c.TaskLease, "AGNTCHAT_TASK_MAX_LEASE": c.TaskMaxLease,
 		"AGNTCHAT_SWEEP_INTERVAL": c.SweepInterval, "AGNTCHAT_DRAIN_TIMEOUT": c.DrainTimeout,
 	} {
 		if d <= 0 {
@@ -88,6 +91,9 @@ func (c Config) check() error {
 	}
 	if c.MessageMaxLease < c.MessageLease {
 		errs = append(errs, errors.New("AGNTCHAT_MESSAGE_MAX_LEASE must not be shorter than AGNTCHAT_MESSAGE_LEASE"))
+	}
+	if c.TaskMaxLease < c.TaskLease {
+		errs = append(errs, errors.New("AGNTCHAT_TASK_MAX_LEASE must not be shorter than AGNTCHAT_TASK_LEASE"))
 	}
 	if c.PublicURL != "" {
 		if u, err := url.Parse(c.PublicURL); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.Path != "" {
@@ -133,6 +139,7 @@ func (c Config) LogValue() slog.Value {
 		slog.Int("database_max_conns", int(c.DatabaseMaxConns)), slog.Bool("secret_key_set", c.SecretKey != ""), slog.String("signup", c.Signup),
 		slog.Any("origins", c.AllowedOrigins()), slog.String("trusted_proxy_header", c.TrustedProxyHeader),
 		slog.Duration("message_lease", c.MessageLease), slog.Duration("message_max_lease", c.MessageMaxLease), slog.Duration("executor_timeout", c.ExecutorTimeout),
+		slog.Duration("task_lease", c.TaskLease), slog.Duration("task_max_lease", c.TaskMaxLease),
 		slog.Duration("drain_timeout", c.DrainTimeout), slog.Any("relay", c.Relay),
 	)
 }

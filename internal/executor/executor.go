@@ -59,6 +59,7 @@ type Registration struct {
 	DeviceName     *string
 	Metadata       json.RawMessage
 	BackendHealth  json.RawMessage
+	Resumable      []string // tasks whose run survived the previous process; not stored
 }
 
 // MaxSlots bounds max_concurrent.

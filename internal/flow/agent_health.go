@@ -33,9 +33,11 @@ type AgentHealth struct {
 	Online    int
 	Stuck     int // turns without a sign of life for half a lease
 	Waiting   int // messages that wait
+	Tasks     int // tasks that wait
 	Blocker   *Blocker
-	Claims    []view.ClaimRow // only in the detail
-	Faults    []view.FaultRow // only in the detail
+	Claims    []view.ClaimRow  // only in the detail
+	TaskWork  []view.TaskClaim // only in the detail
+	Faults    []view.FaultRow  // only in the detail
 }
 
 // ExecutorHealth is one executor.
@@ -78,6 +80,9 @@ func (g *Gateway) HealthDetail(ctx context.Context, actor access.Actor, aid id.P
 	if h.Claims, err = view.ClaimRows(ctx, g.DB, aid); err != nil {
 		return AgentHealth{}, err
 	}
+	if h.TaskWork, err = view.TaskClaims(ctx, g.DB, aid); err != nil {
+		return AgentHealth{}, err
+	}
 	h.Faults, err = view.RecentFaults(ctx, g.DB, aid)
 	return h, err
 }
@@ -104,6 +109,10 @@ func (g *Gateway) health(ctx context.Context, agents []view.Agent) ([]AgentHealt
 	if err != nil {
 		return nil, err
 	}
+	tasks, err := view.TaskQueues(ctx, g.DB, ids, g.cfg.MessageLease/2)
+	if err != nil {
+		return nil, err
+	}
 	byAgent := map[id.Participant][]ExecutorHealth{}
 	for _, r := range rows {
 		byAgent[r.AgentID] = append(byAgent[r.AgentID], ExecutorHealth{ExecutorRow: r, Online: g.reg.executorOnline(r.ID), Pending: g.reg.pending(r.ID)})
@@ -111,7 +120,7 @@ func (g *Gateway) health(ctx context.Context, agents []view.Agent) ([]AgentHealt
 	out := make([]AgentHealth, len(agents))
 	for n, a := range agents {
 		q := queues[a.ID]
-		h := AgentHealth{Agent: a, Executors: byAgent[a.ID], Waiting: q.Waiting, Stuck: q.Silent}
+		h := AgentHealth{Agent: a, Executors: byAgent[a.ID], Waiting: q.Waiting, Tasks: tasks[a.ID].Waiting, Stuck: q.Silent + tasks[a.ID].Silent}
 		for _, e := range h.Executors {
 			if !e.Online {
 				continue

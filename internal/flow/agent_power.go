@@ -201,6 +201,11 @@ func (g *Gateway) Retire(ctx context.Context, aid id.Participant) error {
 	if err != nil || a.Status == participant.Active {
 		return goneIsNil(err)
 	}
+	for _, retire := range g.retire {
+		if err := retire(ctx, aid); err != nil {
+			return err
+		}
+	}
 	for {
 		out, err := g.clear(ctx, aid, "agent_off", "agent_off")
 		if err != nil || out.Closed == 0 {

@@ -8,7 +8,6 @@ import (
 	"github.com/agntchat/agntchat/internal/event"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/realtime"
-	"github.com/agntchat/agntchat/internal/turn"
 	"github.com/agntchat/agntchat/internal/view"
 	"github.com/agntchat/agntchat/internal/wire"
 )
@@ -60,10 +59,14 @@ func (r *executorRegistry) deviceLocked(agent id.Participant) *string {
 // stored (field.md 6), so that a turn that is gone cannot look busy. It is only
 // live: a failure is logged, and the next change tells all.
 func (g *Gateway) tellAgent(ctx context.Context, agent id.Participant) {
-	rooms, err := turn.RoomsInWork(ctx, g.DB, agent)
-	if err != nil {
-		g.complain(ctx, "read activity failed", err, agent)
-		return
+	var rooms []id.Conversation
+	for _, in := range g.busy {
+		some, err := in(ctx, g.DB, agent)
+		if err != nil {
+			g.complain(ctx, "read activity failed", err, agent)
+			return
+		}
+		rooms = append(rooms, some...)
 	}
 	now := shownState{rooms: make(map[id.Conversation]struct{}, len(rooms))}
 	for _, c := range rooms {

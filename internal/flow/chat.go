@@ -39,6 +39,9 @@ type Chat struct {
 	// longer sits in; Withdraw what a deleted message had asked for. Either may be nil.
 	Forget   func(ctx context.Context, tx *pg.Tx, conv id.Conversation, agent id.Participant) error
 	Withdraw func(ctx context.Context, tx *pg.Tx, mid id.Message) error
+	// Answered takes a person's message as the answer to a question of a task's run, if it
+	// is one; it is asked about messages in work rooms and about quotes. May be nil.
+	Answered func(ctx context.Context, tx *pg.Tx, room id.Conversation, work bool, who id.Participant, quoted *id.Message, text string) (bool, error)
 	// Posting bounds what one participant may post (decision 5): limit.New(50, 500, 100_000). Nil is no limit.
 	Posting *limit.Buckets
 	Log     *slog.Logger

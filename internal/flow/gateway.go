@@ -78,7 +78,10 @@ type Gateway struct {
 	StopAsking func(ctx context.Context, tx *pg.Tx, room id.Conversation, agent id.Participant, reason string) error
 
 	cfg     GatewayConfig
-	sources []workSource // messages first
+	sources []workSource                                                                   // messages first
+	busy    []func(context.Context, pg.Querier, id.Participant) ([]id.Conversation, error) // rooms in which an agent works
+	retire  []func(ctx context.Context, agent id.Participant) error
+	adopt   []func(ctx context.Context, agent id.Participant, ex id.Executor, resumable []string)
 	queue   *turn.Queue
 	reg     *executorRegistry
 	disp    *dispatcher // claims
@@ -101,6 +104,7 @@ func NewGateway(db *pg.DB, rooms TurnRooms, bus LiveBus, log *slog.Logger, cfg G
 		queue: turn.NewQueue(cfg.MessageLease, cfg.MostTurn), reg: newExecutorRegistry(), signs: newSignCache(), owed: &owedReturns{}, holder: newAgentSet(), hashes: newAgentParts(),
 	}
 	g.sources = []workSource{messageWork{g}}
+	g.busy = append(g.busy, turn.RoomsInWork)
 	g.life, g.stop = context.WithCancelCause(context.Background())
 	g.disp = newDispatcher(&g.running, func(agent id.Participant) { g.claimFor(g.life, agent) })
 	g.tell = newDispatcher(&g.running, func(agent id.Participant) { g.tellAgent(g.life, agent) })

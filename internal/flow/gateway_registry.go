@@ -15,6 +15,8 @@ type ExecutorSocket interface {
 	Deliver(d Delivery) error
 	// DeliverApproval pushes what was decided to the run that waits for it.
 	DeliverApproval(d ApprovalDelivery) error
+	// DeliverTask pushes one claimed task.
+	DeliverTask(d TaskDelivery) error
 	// Command pushes a control directive.
 	Command(c Command) error
 	// Added hints that more waits behind the running turn (ours only).
@@ -25,9 +27,10 @@ type ExecutorSocket interface {
 
 // Command is a control directive to a bridge (bridge contract 2.11).
 type Command struct {
-	Type           string // shutdown | stop_generation
+	Type           string // shutdown | stop_generation | stop_task
 	Reason         string
 	ConversationID id.Conversation
+	TaskID         id.Task
 	IssuedAt       time.Time
 }
 

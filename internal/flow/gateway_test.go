@@ -25,7 +25,10 @@ type bench struct {
 	*flowtest.World
 	t   *testing.T
 	g   *flow.Gateway
+	k   *flow.Tasks // nil without tasks
 	cfg flow.GatewayConfig
+
+	tasks bool
 }
 
 // quick has the product's code with shorter times.
@@ -40,11 +43,23 @@ func newBench(t *testing.T, cfg flow.GatewayConfig, opts ...pgtest.Option) *benc
 	return b
 }
 
+// newTaskBench has tasks too.
+func newTaskBench(t *testing.T, opts ...pgtest.Option) *bench {
+	t.Helper()
+	b := &bench{World: flowtest.New(t, opts...), t: t, cfg: quick, tasks: true}
+	b.boot()
+	return b
+}
+
 // boot starts the gateway as the server does.
 func (b *bench) boot() {
 	b.t.Helper()
 	b.g = flow.NewGateway(b.DB, b.Chat, b.Bus, slog.New(slog.DiscardHandler), b.cfg)
 	b.Chat.Turns = b.g
+	if b.tasks {
+		b.k = flow.NewTasks(b.g, b.Chat, quickTasks)
+		b.Chat.Answered = b.k.AnsweredByTx
+	}
 	b.Chat.Forget, b.Chat.Withdraw = b.g.ForgetTx, b.g.WithdrawTx
 	g := b.g
 	if err := g.Start(b.t.Context()); err != nil {
@@ -83,6 +98,7 @@ type socket struct {
 	commands  chan flow.Command
 	hints     chan flow.AddedHint
 	shut      chan string
+	tasks     chan flow.TaskDelivery
 }
 
 func (b *bench) join(agent access.Actor, ex id.Executor) *socket {
@@ -96,7 +112,7 @@ func (b *bench) join(agent access.Actor, ex id.Executor) *socket {
 }
 
 func (b *bench) socket(agent access.Actor, ex id.Executor) *socket {
-	return &socket{b: b, agent: agent, ex: ex, turns: make(chan flow.Delivery, 2000), decisions: make(chan flow.ApprovalDelivery, 100), commands: make(chan flow.Command, 100), hints: make(chan flow.AddedHint, 100), shut: make(chan string, 10)}
+	return &socket{b: b, agent: agent, ex: ex, turns: make(chan flow.Delivery, 2000), tasks: make(chan flow.TaskDelivery, 2000), decisions: make(chan flow.ApprovalDelivery, 100), commands: make(chan flow.Command, 100), hints: make(chan flow.AddedHint, 100), shut: make(chan string, 10)}
 }
 
 func (s *socket) Deliver(d flow.Delivery) error {
@@ -269,4 +285,9 @@ func (b *bench) couple(slots int, ours bool) (ada, bot access.Actor, room id.Con
 	ada = b.Person("Ada")
 	bot = b.Agent(ada, "Nova")
 	return ada, bot, b.Room("direct", ada, bot), b.register(bot, "k", "i-1", slots, ours)
+}
+
+// registration names runs that survived the previous process.
+func registration(key, instance string, slots int, kept ...id.Task) executor.Registration {
+	return executor.Registration{Key: key, InstanceID: instance, MaxConcurrent: slots, Resumable: id.Strings(kept)}
 }

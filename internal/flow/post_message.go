@@ -230,6 +230,11 @@ func (c *Chat) store(ctx context.Context, tx *pg.Tx, actor access.Actor, room *l
 		n.TurnGroupID = new(claim.QueueID.String())
 	}
 	dec := speak.Decide(speakFacts(actor, room, d, m))
+	if answered, err := c.answers(ctx, tx, actor, room, d); err != nil {
+		return Posted{}, err
+	} else if answered {
+		dec.Wake = nil // it wakes the run that asked, and nobody else
+	}
 	n.Streak = &chat.Streak{Count: dec.Streak, Noticed: dec.Noticed}
 	var b pg.Batch
 	var placed chat.Placed

@@ -75,15 +75,26 @@ func goneIsNil(err error) error {
 }
 
 func (g *Gateway) addDirectives(ctx context.Context, d *Delivery, ground view.TurnGround) error {
+	facts := g.directiveFacts(ground, d.Room)
+	facts.Trigger = directive.Speaker{Name: d.Message.SenderName, Kind: d.Message.SenderKind, Foreign: foreign(ground, d.Message)}
+	facts.Merged = len(d.Merged)
+	d.Directives = directive.Compute(facts)
+	for _, m := range d.Merged {
+		d.Directives.HumanExpectsReply = d.Directives.HumanExpectsReply || directive.ExpectsReply(m.Message.SenderKind)
+	}
+	return g.keepDirective(ctx, d.Claim.AgentID, d.Directives)
+}
+
+// directiveFacts is what the directives of an agent in a room are made of, without
+// what is asked of it.
+func (g *Gateway) directiveFacts(ground view.TurnGround, room view.Conversation) directive.Facts {
 	a, owner := ground.Agent, ground.Owner
 	facts := directive.Facts{
 		Agent: directive.Agent{
 			Name: a.DisplayName, Role: a.Description, Type: a.AgentType, Soul: a.SoulMD, OwnerName: owner.Name,
 			SystemPrompt: stringKey(a.Metadata, "system_prompt"), SkipPrompts: boolKey(a.ModelConfig, "dangerously_skip_permissions"),
 		},
-		Room:    directive.Room{Type: d.Room.Type},
-		Trigger: directive.Speaker{Name: d.Message.SenderName, Kind: d.Message.SenderKind, Foreign: foreign(ground, d.Message)},
-		Merged:  len(d.Merged), Family: make([]directive.Kin, len(ground.Family)), Now: time.Now(),
+		Room: directive.Room{Type: room.Type}, Family: make([]directive.Kin, len(ground.Family)), Now: time.Now(),
 	}
 	for n, k := range ground.Family {
 		facts.Family[n] = directive.Kin{ID: k.ID, Name: k.Name}
@@ -91,19 +102,15 @@ func (g *Gateway) addDirectives(ctx context.Context, d *Delivery, ground view.Tu
 	if owner.Timezone != nil {
 		facts.Agent.Timezone = *owner.Timezone
 	}
-	if d.Room.Title != nil {
-		facts.Room.Title = *d.Room.Title
+	if room.Title != nil {
+		facts.Room.Title = *room.Title
 	}
-	for _, m := range d.Room.Members {
-		if m.ParticipantID != d.Claim.AgentID {
+	for _, m := range room.Members {
+		if m.ParticipantID != a.ID {
 			facts.Room.Members = append(facts.Room.Members, directive.Member{Name: m.DisplayName, Kind: m.Kind, Online: m.IsAgent() && g.reg.online(m.ParticipantID)})
 		}
 	}
-	d.Directives = directive.Compute(facts)
-	for _, m := range d.Merged {
-		d.Directives.HumanExpectsReply = d.Directives.HumanExpectsReply || directive.ExpectsReply(m.Message.SenderKind)
-	}
-	return g.keepDirective(ctx, d.Claim.AgentID, d.Directives)
+	return facts
 }
 
 // foreign reports a message of an agent that is not of the same owner, as far as

@@ -36,6 +36,9 @@ func (g *Gateway) RegisterExecutor(ctx context.Context, actor access.Actor, in e
 		return executor.Executor{}, err
 	}
 	g.reg.put(now, time.Now())
+	for _, adopt := range g.adopt {
+		adopt(ctx, actor.ID, now.ID, in.Resumable)
+	}
 	if before != nil && (in.InstanceID == "" || before.InstanceID != in.InstanceID) {
 		g.shutSockets(now.ID, "superseded")
 		if _, err := g.releaseExecutor(ctx, actor.ID, now.ID, nil); err != nil {

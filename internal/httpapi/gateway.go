@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -56,7 +57,7 @@ func (g Gateway) register(w http.ResponseWriter, r *http.Request) error {
 	reg := executor.Registration{
 		Key: in.ExecutorKey, DisplayName: in.DisplayName, Capabilities: in.Capabilities, ConnectionType: in.ConnectionType, MaxConcurrent: in.MaxConcurrent,
 		InstanceID: in.InstanceID, BridgeVersion: meta.BridgeVersion, Ours: meta.Client == "agnt" && meta.Protocol == 1, Metadata: in.Metadata,
-		BackendHealth: healthJSON(&in.BackendHealth),
+		BackendHealth: healthJSON(&in.BackendHealth), Resumable: in.ResumableTaskIDs,
 	}
 	if meta.DeviceName != "" {
 		reg.DeviceName = &meta.DeviceName
@@ -125,7 +126,7 @@ func (g Gateway) deregister(w http.ResponseWriter, r *http.Request) error {
 
 // held reads which claim a call is about.
 func held(r *http.Request, ex string, generation *int64) (flow.HeldClaim, error) {
-	q, err := id.Parse[id.QueueItem](chi.URLParam(r, "item"))
+	q, err := id.Parse[id.QueueItem](cmp.Or(chi.URLParam(r, "item"), chi.URLParam(r, "row")))
 	if err != nil {
 		return flow.HeldClaim{}, fault.ErrNotFound
 	}

@@ -30,12 +30,15 @@ func (s *gateway) DeliverApproval(flow.ApprovalDelivery) error { return fmt.Erro
 func (s *gateway) Command(flow.Command) error                  { return fmt.Errorf("no socket") } // kept for the heartbeat
 func (s *gateway) Added(flow.AddedHint) error                  { return nil }
 func (s *gateway) Shut(string)                                 {}
+func (s *gateway) DeliverTask(flow.TaskDelivery) error         { return nil }
 
 func openGateway(t *testing.T) *gateway {
 	t.Helper()
 	w, log := flowtest.New(t), slog.New(slog.DiscardHandler)
 	g := flow.NewGateway(w.DB, w.Chat, w.Bus, log, flow.GatewayConfig{})
 	w.Chat.Turns = g
+	tasks := flow.NewTasks(g, w.Chat, flow.TaskConfig{})
+	w.Chat.Answered = tasks.AnsweredByTx
 	if err := g.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +54,9 @@ func openGateway(t *testing.T) *gateway {
 	httpapi.AgentTelemetry{Gateway: g, Log: log}.Mount(r)
 	httpapi.Tool{Tools: tools, Log: log}.Mount(r)
 	httpapi.MCP{Tools: tools, Version: "test", Log: log}.Mount(r)
-	httpapi.Health{Gateway: g, Log: log}.Mount(r)
+	httpapi.Health{Gateway: g, Tasks: tasks, Log: log}.Mount(r)
+	httpapi.Task{Tasks: tasks, Log: log}.Mount(r)
+	httpapi.GatewayTask{Tasks: tasks, Log: log}.Mount(r)
 	httpapi.Turn{Gateway: g, Log: log}.Mount(r)
 	httpapi.Stop{Gateway: g, Log: log}.Mount(r)
 	return &gateway{rest: &rest{World: w, t: t, h: r}, g: g, turns: make(chan flow.Delivery, 100)}

@@ -20,6 +20,7 @@ import (
 // Mount it before Agent: /agents/health is a literal.
 type Health struct {
 	Gateway *flow.Gateway
+	Tasks   *flow.Tasks
 	Log     *slog.Logger
 }
 
@@ -91,21 +92,23 @@ func (s Health) clear(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// clearTasks has nothing to clear before there are tasks; it answers as one that found none.
 func (s Health) clearTasks(w http.ResponseWriter, r *http.Request) error {
+	return repair(w, r, s.Tasks.Clear, func(f flow.Repair) any {
+		return wire.HealthCleared{Message: "The agent's tasks were ended.", Expired: f.Closed, Unclaimed: f.Released}
+	})
+}
+
+func (s Health) unstick(w http.ResponseWriter, r *http.Request) error {
 	aid, err := agentID(r)
 	if err != nil {
 		return err
 	}
-	if _, err := s.Gateway.HealthDetail(r.Context(), httpx.Actor(r.Context()), aid); err != nil {
+	tasks, err := s.Tasks.Unstick(r.Context(), httpx.Actor(r.Context()), aid)
+	if err != nil {
 		return err
 	}
-	return httpx.JSON(w, http.StatusOK, wire.HealthCleared{Message: "No tasks were waiting."})
-}
-
-func (s Health) unstick(w http.ResponseWriter, r *http.Request) error {
 	return repair(w, r, s.Gateway.Unstick, func(f flow.Repair) any {
-		return wire.HealthUnstuck{Message: "Running work went back to the queue.", ExecutorsReset: f.Executors, MessagesRequeued: f.Released}
+		return wire.HealthUnstuck{Message: "Running work went back to the queue.", ExecutorsReset: f.Executors, TasksExpired: tasks, MessagesRequeued: f.Released}
 	})
 }
 

@@ -33,7 +33,6 @@ func (s Static) Mount(r chi.Router) {
 		{ID: "observer", Label: "Observer", Description: "Reads along and speaks when asked."},
 	}}))
 	r.Get("/models/providers", fixed(catalog()))
-	r.Get("/tasks", fixed(map[string]any{"tasks": []any{}}))
 }
 
 // catalog lists the backends and the models to choose from; any other model id can be typed.

@@ -33,6 +33,9 @@ func Command(c flow.Command) wire.Command {
 	if !c.ConversationID.IsZero() {
 		out.ConversationID = new(c.ConversationID.String())
 	}
+	if !c.TaskID.IsZero() {
+		out.TaskID = new(c.TaskID.String())
+	}
 	return out
 }
 

@@ -12,7 +12,8 @@ import (
 func AgentHealth(h flow.AgentHealth) wire.AgentHealth {
 	return wire.AgentHealth{
 		AgentID: h.Agent.ID.String(), DisplayName: h.Agent.DisplayName, AvatarURL: h.Agent.AvatarURL, HealthStatus: h.Status,
-		ExecutorCount: len(h.Executors), OnlineExecutorCount: h.Online, StuckCount: h.Stuck, QueuedMessages: h.Waiting, Blocker: blocker(h.Blocker),
+		ExecutorCount: len(h.Executors), OnlineExecutorCount: h.Online, StuckCount: h.Stuck, QueuedTasks: h.Tasks,
+		QueuedMessages: h.Waiting, Blocker: blocker(h.Blocker),
 	}
 }
 
@@ -31,7 +32,7 @@ func blocker(b *flow.Blocker) *wire.Blocker {
 func AgentHealthDetail(h flow.AgentHealth, now time.Time) wire.AgentHealthDetail {
 	out := wire.AgentHealthDetail{
 		AgentID: h.Agent.ID.String(), HealthStatus: h.Status, ExecutorCount: len(h.Executors), OnlineExecutorCount: h.Online, StuckCount: h.Stuck,
-		QueuedMessages: h.Waiting, Blocker: blocker(h.Blocker), Executors: make([]wire.ExecutorHealth, len(h.Executors)), StuckTasks: []any{},
+		QueuedTasks: h.Tasks, QueuedMessages: h.Waiting, Blocker: blocker(h.Blocker), Executors: make([]wire.ExecutorHealth, len(h.Executors)), StuckTasks: make([]wire.StuckTask, len(h.TaskWork)),
 		UnackedMessages: make([]wire.UnackedMessage, len(h.Claims)), Faults: make([]wire.RuntimeFault, len(h.Faults)),
 	}
 	for n, e := range h.Executors {
@@ -42,6 +43,9 @@ func AgentHealthDetail(h flow.AgentHealth, now time.Time) wire.AgentHealthDetail
 			ID: c.ID.String(), MessageID: c.MessageID.String(), ConversationID: c.ConversationID.String(), ClaimedAt: wire.At(c.ClaimedAt),
 			ElapsedSeconds: seconds(now.Sub(c.ClaimedAt)),
 		}
+	}
+	for n, c := range h.TaskWork {
+		out.StuckTasks[n] = wire.StuckTask{ID: c.QueueID.String(), TaskID: c.TaskID.String(), Title: c.Title, ClaimedAt: wire.At(c.ClaimedAt), Status: c.Status, ElapsedSeconds: int64(now.Sub(c.ClaimedAt).Seconds())}
 	}
 	for n, f := range h.Faults {
 		out.Faults[n] = wire.RuntimeFault{ID: f.ID, Kind: f.Kind, MessageID: idOrNil(f.MessageID), Detail: f.Detail, InsertedAt: wire.At(f.InsertedAt)}

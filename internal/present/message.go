@@ -27,6 +27,7 @@ func Message(m view.Message) wire.Message {
 		FileAttachments: []wire.Attachment{}, Reactions: []wire.Reaction{},
 		InsertedAt: wire.At(m.InsertedAt), UpdatedAt: wire.At(m.UpdatedAt), MessageSeq: m.Seq,
 	}
+	out.TaskSnapshot = TaskSnapshot(m.Task)
 	if !m.SenderID.IsZero() {
 		out.SenderID = new(m.SenderID.String())
 		out.Sender = &wire.Sender{ID: m.SenderID.String(), Type: m.SenderKind, DisplayName: m.SenderName, AvatarURL: m.SenderAvatarURL}

@@ -1,6 +1,6 @@
 package task
 
-const taskColumns = `t.id, t.organization_id, t.conversation_id, t.work_conversation_id, t.source_message_id, t.created_by, t.requester_id,
+const taskColumns = `t.id, t.organization_id, t.conversation_id, t.work_conversation_id, t.source_message_id, t.card_message_id, t.created_by, t.requester_id,
 	t.parent_task_id, t.root_task_id, t.depth, t.title, t.description, t.source, t.fan_out, t.status, t.priority, t.version, t.metadata,
 	t.depends_on, t.deadline, t.join_mode, t.join_count, t.join_until, t.join_fired_at, t.response, t.summary, t.result_data,
 	t.completion_details, t.end_kind, t.failure_code, t.failure_origin, t.failure_message, t.attempt, t.retry_at, t.retry_of, t.wake_note,
@@ -43,6 +43,8 @@ const (
 
 	sqlJoin = `UPDATE tasks SET join_mode = $2::text, join_count = $3::integer, join_until = $4::timestamptz, join_fired_at = NULL WHERE id = $1`
 
+	sqlCard = `UPDATE tasks SET card_message_id = $2 WHERE id = $1`
+
 	sqlFired = `UPDATE tasks SET join_fired_at = now() WHERE id = $1`
 
 	sqlChildren = `SELECT ` + taskColumns + ` FROM tasks t WHERE t.parent_task_id = $1 ORDER BY t.inserted_at, t.id LIMIT 200`
@@ -68,6 +70,9 @@ const (
 		SELECT 'ready', t.id FROM tasks t WHERE t.status = 'pending' AND t.depends_on <> '{}'
 			AND NOT EXISTS (SELECT 1 FROM queued_tasks q WHERE q.task_id = t.id)
 			AND NOT EXISTS (SELECT 1 FROM tasks d WHERE d.id = ANY(t.depends_on) AND d.end_kind IS NULL)
+		UNION ALL
+		SELECT 'orphan', p.id FROM tasks p WHERE p.end_kind IS NOT NULL
+			AND p.id IN (SELECT c.parent_task_id FROM tasks c WHERE c.parent_task_id IS NOT NULL AND c.end_kind IS NULL)
 		LIMIT 500`
 
 	// sqlOrphans are open sub-tasks whose parent has ended: nobody waits for them.
@@ -102,7 +107,8 @@ const queueColumns = `id, seq, agent_id, task_id, reason, bound_executor_id, ins
 	answered_at, accepted_at, attempt`
 
 const (
-	sqlEnqueue = `INSERT INTO queued_tasks (agent_id, task_id, reason, bound_executor_id) VALUES ($1, $2, $3, $4)
+	sqlEnqueue = `INSERT INTO queued_tasks (agent_id, task_id, reason, bound_executor_id, attempt)
+		SELECT $1, t.id, $3, $4, t.attempt FROM tasks t WHERE t.id = $2
 		ON CONFLICT (task_id) DO NOTHING`
 
 	sqlDequeue = `DELETE FROM queued_tasks WHERE task_id = $1 RETURNING ` + queueColumns

@@ -26,7 +26,7 @@ func TestM2_StatementsPlan(t *testing.T) {
 	}
 	atStart := map[string]bool{sqlUnseen: true, sqlHolders: true}
 	for _, sql := range []string{
-		sqlInsert, sqlAssign, sqlUnassign, sqlGet, sqlLock, sqlMove, sqlEvent, sqlEvents, sqlEdit, sqlJoin, sqlFired, sqlChildren, sqlDependencies,
+		sqlInsert, sqlAssign, sqlUnassign, sqlGet, sqlLock, sqlMove, sqlEvent, sqlEvents, sqlEdit, sqlJoin, sqlCard, sqlFired, sqlChildren, sqlDependencies,
 		sqlDuplicate, sqlDue, sqlOrphans, sqlDependents, sqlOpenOf, sqlInWorkRoom, sqlSteps, sqlAddStep, sqlSetStep, sqlEnqueue, sqlDequeue, sqlRow,
 		sqlRowOfTask, sqlLockRowOfTask, sqlAccepted, sqlReopen, sqlHeld, sqlInFlight, sqlWaiting, sqlCountWaiting, sqlUnseen, sqlHolders, sqlLapsed,
 		sqlStillLapsed, sqlRoomsInWork, sqlUnbind,

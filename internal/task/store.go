@@ -84,6 +84,15 @@ func ids(ctx context.Context, q pg.Querier, sql string, args ...any) ([]id.Task,
 	return out, nil
 }
 
+// SetCardTx remembers the card of a task.
+func SetCardTx(ctx context.Context, tx *pg.Tx, t *Task, card id.Message) error {
+	if _, err := tx.Exec(ctx, sqlCard, t.ID, card); err != nil {
+		return fmt.Errorf("set card of task: %w", err)
+	}
+	t.CardMessageID = card
+	return nil
+}
+
 // Change is what a transition brings beside the new state. Nil and empty fields
 // leave what is stored; the failure, RetryAt and WakeNote are replaced always.
 type Change struct {
@@ -263,7 +272,7 @@ func Duplicate(ctx context.Context, q pg.Querier, t Task) (*Task, error) {
 
 // Due is a task that is to be looked at.
 type Due struct {
-	Why string // join | retry | ready
+	Why string // join | retry | ready | orphan
 	ID  id.Task
 }
 

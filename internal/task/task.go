@@ -89,6 +89,7 @@ type Task struct {
 	ConversationID     id.Conversation
 	WorkConversationID id.Conversation
 	SourceMessageID    id.Message
+	CardMessageID      id.Message // its card in the asking room
 	CreatedBy          id.Participant
 	RequesterID        id.Participant
 	ParentTaskID       id.Task

@@ -34,6 +34,7 @@ type Message struct {
 	Mentions          []id.Participant
 	InsertedAt        time.Time
 	UpdatedAt         time.Time
+	Task              *TaskSnapshot `db:"-"` // of a card
 }
 
 // Type is the message type, "" for plain text.
@@ -83,7 +84,7 @@ func messages(ctx context.Context, q pg.Querier, sql string, args ...any) ([]Mes
 	if err != nil {
 		return nil, fmt.Errorf("list messages: %w", err)
 	}
-	return out, nil
+	return out, addTasks(ctx, q, out)
 }
 
 // OneMessage is a message that is not deleted; fault.ErrNotFound otherwise.

@@ -143,8 +143,8 @@ func AddAnswer(b *pg.Batch, item id.QueueItem, into *Message, found *bool) {
 }
 
 // LatestBy is the newest message of a participant in a room since a time, in any
-// type but errors, that is not the answer of a turn already; zero when there is
-// none.
+// type but errors, that is not the answer of a turn already and not what a task told
+// in the room; zero when there is none.
 func LatestBy(ctx context.Context, q pg.Querier, c id.Conversation, sender id.Participant, since time.Time) (id.Message, error) {
 	var m id.Message
 	err := q.QueryRow(ctx, latestBySQL, c, sender, since).Scan(&m)
@@ -161,6 +161,7 @@ const latestBySQL = `SELECT x.id FROM messages x WHERE x.conversation_id = $1::u
 
 // spokenBy is the newest of the messages x of a sender that may be an answer.
 const spokenBy = ` AND x.deleted_at IS NULL AND (x.message_type IS NULL OR x.message_type NOT IN ('EndTurn', 'ErrorReport', 'CapabilityUpdate', 'LocationRequest'))
+	AND NOT x.metadata ? 'task_report'
 	AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.answer_id = x.id)
 	AND NOT EXISTS (SELECT 1 FROM queued_messages q WHERE q.agent_id = x.sender_id AND q.answer_id = x.id)
 	ORDER BY x.inserted_at DESC LIMIT 1`

@@ -105,9 +105,19 @@ type AgentHealthDetail struct {
 	QueuedMessages      int              `json:"queuedMessages"`
 	Blocker             *Blocker         `json:"blocker"`
 	Executors           []ExecutorHealth `json:"executors"`
-	StuckTasks          []any            `json:"stuckTasks"`
+	StuckTasks          []StuckTask      `json:"stuckTasks"`
 	UnackedMessages     []UnackedMessage `json:"unackedMessages"`
 	Faults              []RuntimeFault   `json:"faults"`
+}
+
+// StuckTask is a task that an executor of the agent holds.
+type StuckTask struct {
+	ID             string `json:"id"`
+	TaskID         string `json:"taskId"`
+	Title          string `json:"title"`
+	ClaimedAt      Time   `json:"claimedAt"`
+	Status         string `json:"status"`
+	ElapsedSeconds int64  `json:"elapsedSeconds"`
 }
 
 // ExecutorHealth is one executor of an agent.

@@ -2,28 +2,29 @@ package wire
 
 // Message is one row of a timeline (desktop 5.2, bridge 4.1). messageSeq is ours.
 type Message struct {
-	ID                   string       `json:"id"`
-	ConversationID       string       `json:"conversationId"`
-	SenderID             *string      `json:"senderId"`
-	SenderName           string       `json:"senderName"`
-	SenderType           string       `json:"senderType,omitempty"` // human | agent; absent on lines of the server
-	Sender               *Sender      `json:"sender"`
-	Content              string       `json:"content"`
-	ReadableText         string       `json:"readableText,omitempty"`
-	ContentType          string       `json:"contentType"`
-	MessageType          *string      `json:"messageType"`
-	ContentStructured    Map          `json:"contentStructured"`
-	Metadata             Map          `json:"metadata"`
-	ParentMessageID      *string      `json:"parentMessageId"`
-	CorrelationID        *string      `json:"correlationId,omitempty"`
-	TurnGroupID          *string      `json:"turnGroupId,omitempty"`
-	FileAttachments      []Attachment `json:"fileAttachments"`
-	Reactions            []Reaction   `json:"reactions"`
-	InsertedAt           Time         `json:"insertedAt"`
-	UpdatedAt            Time         `json:"updatedAt"`
-	NotificationCategory *string      `json:"notificationCategory,omitempty"` // only in conversation_updated.lastMessage
-	MessageSeq           int64        `json:"messageSeq"`
-	Seq                  int64        `json:"seq,omitempty"` // event sequence, set on channel events
+	ID                   string        `json:"id"`
+	ConversationID       string        `json:"conversationId"`
+	SenderID             *string       `json:"senderId"`
+	SenderName           string        `json:"senderName"`
+	SenderType           string        `json:"senderType,omitempty"` // human | agent; absent on lines of the server
+	Sender               *Sender       `json:"sender"`
+	Content              string        `json:"content"`
+	ReadableText         string        `json:"readableText,omitempty"`
+	ContentType          string        `json:"contentType"`
+	MessageType          *string       `json:"messageType"`
+	ContentStructured    Map           `json:"contentStructured"`
+	Metadata             Map           `json:"metadata"`
+	ParentMessageID      *string       `json:"parentMessageId"`
+	CorrelationID        *string       `json:"correlationId,omitempty"`
+	TurnGroupID          *string       `json:"turnGroupId,omitempty"`
+	TaskSnapshot         *TaskSnapshot `json:"taskSnapshot,omitempty"` // of a card
+	FileAttachments      []Attachment  `json:"fileAttachments"`
+	Reactions            []Reaction    `json:"reactions"`
+	InsertedAt           Time          `json:"insertedAt"`
+	UpdatedAt            Time          `json:"updatedAt"`
+	NotificationCategory *string       `json:"notificationCategory,omitempty"` // only in conversation_updated.lastMessage
+	MessageSeq           int64         `json:"messageSeq"`
+	Seq                  int64         `json:"seq,omitempty"` // event sequence, set on channel events
 }
 
 // Attachment is a file of a message.

@@ -58,7 +58,7 @@ func New(t testing.TB, opts ...Option) *Server {
 		Addr: "127.0.0.1:0", MetricsAddr: "off", PublicURL: "http://127.0.0.1:4000",
 		DatabaseURL: db.Config().URL, DatabaseDirectURL: db.Config().DirectURL, DatabaseMaxConns: 10,
 		SecretKey: secret.Generate(), Signup: "open",
-		MessageLease: 60 * time.Second, MessageMaxLease: 10 * time.Minute, ExecutorTimeout: 60 * time.Second, SweepInterval: 200 * time.Millisecond,
+		MessageLease: 60 * time.Second, MessageMaxLease: 10 * time.Minute, TaskLease: 60 * time.Second, TaskMaxLease: 10 * time.Minute, ExecutorTimeout: 60 * time.Second, SweepInterval: 200 * time.Millisecond,
 		DrainTimeout: 30 * time.Second, PresenceGrace: 200 * time.Millisecond,
 		PasswordMemoryKiB: 64, PasswordPasses: 1, FilesDir: t.TempDir(), PostPerSecond: 1000, PostBurst: 5000, LogLevel: slog.LevelWarn,
 		Relay: defaults.Relay,

@@ -271,9 +271,19 @@ export interface AgentHealthDetail {
   queuedMessages: number;
   blocker: Blocker | null;
   executors: ExecutorHealth[];
-  stuckTasks: unknown[];
+  stuckTasks: StuckTask[];
   unackedMessages: UnackedMessage[];
   faults: RuntimeFault[];
+}
+
+/** StuckTask is a task that an executor of the agent holds. */
+export interface StuckTask {
+  id: string;
+  taskId: string;
+  title: string;
+  claimedAt: Time;
+  status: string;
+  elapsedSeconds: number;
 }
 
 /** ExecutorHealth is one executor of an agent. */
@@ -1359,6 +1369,8 @@ export interface Message {
   parentMessageId: string | null;
   correlationId?: string;
   turnGroupId?: string;
+  /** of a card */
+  taskSnapshot?: TaskSnapshot;
   fileAttachments: Attachment[];
   reactions: Reaction[];
   insertedAt: Time;
@@ -1587,6 +1599,378 @@ export interface CatalogModel {
 export interface LLMKeyProvider {
   id: string;
   label: string;
+}
+
+// --- task.go
+
+/** Task is a task (desktop 5.7). What follows updatedAt is ours. */
+export interface Task {
+  id: string;
+  /** the same: events name it so (desktop 3.5) */
+  taskId: string;
+  conversationId: string;
+  organizationId: string | null;
+  title: string;
+  description: string;
+  status: string;
+  createdBy: string;
+  assignedTo: string[];
+  assignees: TaskParticipant[];
+  dependsOn: string[];
+  deadline: Time | null;
+  metadata: Map;
+  completionDetails: Map;
+  resultData: Map;
+  creator: TaskParticipant | null;
+  insertedAt: Time;
+  updatedAt: Time;
+  workConversationId: string;
+  requesterId: string;
+  requester: TaskParticipant | null;
+  parentTaskId: string | null;
+  rootTaskId: string;
+  retryOf: string | null;
+  priority: number;
+  version: number;
+  fanOut: boolean;
+  join: TaskJoin | null;
+  response: string | null;
+  summary: string | null;
+  endKind: 'done' | 'empty' | 'failed' | 'cancelled' | 'lost' | 'rejected' | 'exhausted' | null;
+  failure: TaskFailure | null;
+  attempt: number;
+  retryAt: Time | null;
+  /** derived from a live lease */
+  working: boolean;
+  workingSince: Time | null;
+  startedAt: Time | null;
+  endedAt: Time | null;
+}
+
+/** TaskParticipant is somebody whom a task names. */
+export interface TaskParticipant {
+  id: string;
+  type: string;
+  displayName: string;
+  avatarUrl: string | null;
+}
+
+/** TaskFailure is why a task ended without a result. */
+export interface TaskFailure {
+  code: string;
+  origin: 'platform' | 'tool';
+  transient: boolean;
+  message: string;
+}
+
+/** TaskJoin is the barrier of its sub-tasks. */
+export interface TaskJoin {
+  mode: 'all' | 'any' | 'count';
+  count: number | null;
+  until: Time | null;
+  firedAt: Time | null;
+}
+
+/** Tasks is a page of tasks, newest change first; the cursor is the last one's updatedAt. */
+export interface Tasks {
+  tasks: Task[];
+  hasMore: boolean;
+}
+
+/** TaskDetail answers GET /api/tasks/:id: the task itself and what belongs to it. */
+export interface TaskDetail extends Task {
+  steps: TaskStep[];
+  asks: TaskAsk[];
+  subtasks: Task[];
+  history: TaskEvent[];
+}
+
+/** TaskStep is a step of a plan. */
+export interface TaskStep {
+  id: string;
+  title: string;
+  prompt: string;
+  dependsOn: string[];
+  status: string;
+  result: Map;
+  startedAt: Time | null;
+  endedAt: Time | null;
+}
+
+/** TaskAsk is a question of a run to people. */
+export interface TaskAsk {
+  id: string;
+  taskId: string;
+  agentId: string;
+  conversationId: string;
+  messageId: string | null;
+  asked: string[];
+  question: string;
+  options: string[];
+  field: string | null;
+  default: string | null;
+  status: 'open' | 'answered' | 'expired' | 'withdrawn';
+  answer: string | null;
+  answeredBy: string | null;
+  expiresAt: Time;
+  endedAt: Time | null;
+  insertedAt: Time;
+}
+
+/** TaskEvent is a line of a task's history. */
+export interface TaskEvent {
+  id: number;
+  version: number;
+  kind: string;
+  fromStatus: string | null;
+  toStatus: string | null;
+  actorId: string | null;
+  note: string | null;
+  insertedAt: Time;
+}
+
+/** TaskEvents is a page of it, newest first; the cursor is the last one's id. */
+export interface TaskEvents {
+  events: TaskEvent[];
+  hasMore: boolean;
+}
+
+/**
+ * TaskCreate is the body of POST /api/conversations/:id/tasks. A sandbox of a stock
+ * bridge writes assigned_to (bridge 3.7).
+ */
+export interface TaskCreate {
+  title: string;
+  description: string;
+  assignedTo: string[];
+  assigned_to: string[];
+  metadata: Map;
+  priority: number;
+  dependsOn: string[];
+  deadline: Time | null;
+  parentTaskId: string | null;
+  join: TaskJoin | null;
+}
+
+/** TaskDuplicate is the body of a 409: the same is asked for already. It carries no error key (bridge 3.1). */
+export interface TaskDuplicate {
+  /** duplicate_detected */
+  status: string;
+  taskId: string;
+  message: string;
+  task: Task;
+}
+
+/** TaskStatusPatch is the body of PATCH /api/tasks/:id/status (bridge 3.7, desktop 4.8). */
+export interface TaskStatusPatch {
+  status: string;
+  summary: string;
+  response: string;
+  completionDetails: Map;
+  resultData: Map;
+  silent: boolean;
+}
+
+/** TaskPatch is the body of PATCH /api/tasks/:id; absent keys stay. status and summary come from a sandbox (bridge 3.7). */
+export interface TaskPatch {
+  title: string | null;
+  description: string | null;
+  priority: number | null;
+  deadline: Map;
+  status: string | null;
+  summary: string;
+}
+
+/** TaskReason is the body of POST …/reject, …/cancel. */
+export interface TaskReason {
+  reason: string;
+}
+
+/** TaskRevision is the body of POST /api/tasks/:id/revision. */
+export interface TaskRevision {
+  feedback: string;
+}
+
+/** TaskInterrupt is the body of POST …/interrupt. */
+export interface TaskInterrupt {
+  message: string;
+}
+
+/** TaskRetry is the body of POST …/retry. */
+export interface TaskRetry {
+  title: string | null;
+  description: string | null;
+  assignedTo: string[];
+  feedback: string;
+}
+
+/** TaskReassign is the body of POST …/reassign. */
+export interface TaskReassign {
+  assignedTo: string[];
+}
+
+/** TaskAnswer is the body of POST /api/tasks/:id/asks/:ask/answer. */
+export interface TaskAnswer {
+  answer: string;
+}
+
+/** TaskProgress is the event task_progress (desktop 3.4), in both spellings. */
+export interface TaskProgress {
+  taskId: string;
+  task_id: string;
+  currentStep: string;
+  current_step: string;
+  phase?: string;
+  elapsedMs?: number;
+  conversationId: string;
+  workConversationId: string;
+}
+
+/** TaskSnapshot is the present state of a task on its card (desktop 5.2). */
+export interface TaskSnapshot {
+  id: string;
+  status: string;
+  title: string;
+}
+
+/** GatewayTask is one claimed task (bridge 2.8); generation, leaseSeconds and recentMessages go to our bridge only. */
+export interface GatewayTask {
+  id: string;
+  taskId: string;
+  status: string;
+  priority: number;
+  metadata: GatewayTaskMeta;
+  task: GatewayTaskBody;
+  conversationMemory: Map;
+  contextBrief: Map;
+  directives: Directives;
+  generation?: number;
+  leaseSeconds?: number;
+  recentMessages?: Message[];
+}
+
+/** GatewayTaskMeta is the metadata of the queue row. */
+export interface GatewayTaskMeta {
+  reason: 'new' | 'retry' | 'reattach' | 'woken' | 'answered';
+  attempt: number;
+}
+
+/** GatewayTaskBody is the task as a bridge reads it. */
+export interface GatewayTaskBody {
+  id: string;
+  title: string;
+  description: string;
+  status: string;
+  priority: number;
+  conversationId: string;
+  source: string;
+  createdBy: string;
+  metadata: Map;
+}
+
+/** GatewayTaskCall is the body of POST /api/gateway/tasks/:id/accept, claim-step and release. */
+export interface GatewayTaskCall {
+  executor_id: string;
+  generation?: number;
+}
+
+/** GatewayTaskProgress is the body of POST …/progress; further keys are free. */
+export interface GatewayTaskProgress {
+  executor_id: string;
+  generation?: number;
+  current_step: string;
+  elapsed_ms: number;
+  phase: string;
+}
+
+/** GatewayTaskStep is the body of POST …/step-progress. */
+export interface GatewayTaskStep {
+  executor_id: string;
+  generation?: number;
+  step_id: string;
+  status: string;
+  result: Map;
+}
+
+/** GatewayTaskPlan is the body of POST …/extend-plan: steps {id, title, prompt, depends_on}. */
+export interface GatewayTaskPlan {
+  executor_id: string;
+  generation?: number;
+  steps: Record<string, Map>[];
+}
+
+/** GatewayStepClaimed answers claim-step (bridge 2.8). */
+export interface GatewayStepClaimed {
+  status: 'step' | 'done';
+  step?: GatewayStep;
+  summary?: string;
+  executionPlan?: ExecutionPlan;
+}
+
+/** GatewayStep is the step to run. */
+export interface GatewayStep {
+  id: string;
+  title: string;
+  prompt: string;
+}
+
+/** ExecutionPlan is a plan as a bridge reads it: snake_case inside. */
+export interface ExecutionPlan {
+  steps: ExecutionStep[];
+}
+
+/** ExecutionStep is one of its steps. */
+export interface ExecutionStep {
+  id: string;
+  title: string;
+  prompt: string;
+  depends_on: string[];
+  status: string;
+  result: Map;
+}
+
+/** GatewayTaskComplete is the body of POST …/complete: the end of a run in one call, of our bridge (docs/protocol.md). */
+export interface GatewayTaskComplete {
+  executor_id: string;
+  generation: number;
+  outcome: 'done' | 'failed' | 'parked';
+  response?: string;
+  summary?: string;
+  silent?: boolean;
+  result_data?: Map;
+  error?: TurnError;
+  usage?: TokenUsage;
+  turn?: TurnStats;
+  tool_uses?: ToolUse[];
+}
+
+/** GatewayTaskDone answers the calls of a run. */
+export interface GatewayTaskDone {
+  status: string;
+  taskStatus?: string;
+}
+
+/** TaskRequests is the body of POST /api/gateway/task-requests (bridge 5.7). */
+export interface TaskRequests {
+  conversation_id: string;
+  task_requests: TaskRequest[];
+  trigger_message_id: string | null;
+}
+
+/** TaskRequest is one <task_request> of an agent's text. */
+export interface TaskRequest {
+  title: string;
+  description: string;
+  /** a list or one string */
+  assigned_to: Map;
+  depends_on: Map;
+  metadata: Map;
+}
+
+/** TaskRequestsMade answers it. */
+export interface TaskRequestsMade {
+  tasks: Task[];
+  count: number;
 }
 
 // --- tool.go

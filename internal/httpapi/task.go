@@ -1,0 +1,433 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/agntchat/agntchat/internal/fault"
+	"github.com/agntchat/agntchat/internal/flow"
+	"github.com/agntchat/agntchat/internal/httpx"
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/present"
+	"github.com/agntchat/agntchat/internal/task"
+	"github.com/agntchat/agntchat/internal/view"
+	"github.com/agntchat/agntchat/internal/wire"
+)
+
+// Task is the tasks of rooms (desktop 4.8, bridge 3.7; docs/tasks.md).
+type Task struct {
+	Tasks *flow.Tasks
+	Log   *slog.Logger
+}
+
+// Mount mounts the routes.
+func (t Task) Mount(r chi.Router) {
+	h := func(f httpx.HandlerFunc) http.HandlerFunc { return httpx.Wrap(t.Log, f) }
+	r.Post("/conversations/{conversation}/tasks", h(t.create))
+	r.Get("/tasks", h(t.list))
+	r.Get("/tasks/{task}", h(t.get))
+	r.Patch("/tasks/{task}", h(t.edit))
+	r.Patch("/tasks/{task}/status", h(t.status))
+	r.Post("/tasks/{task}/accept", h(t.accept))
+	r.Post("/tasks/{task}/reject", h(t.reject))
+	r.Post("/tasks/{task}/cancel", h(t.cancel))
+	r.Post("/tasks/{task}/interrupt", h(t.interrupt))
+	r.Post("/tasks/{task}/reassign", h(t.reassign))
+	r.Post("/tasks/{task}/retry", h(t.retry))
+	r.Post("/tasks/{task}/revision", h(t.revision))
+	r.Post("/tasks/{task}/watch", h(t.watch))
+	r.Post("/tasks/{task}/asks/{ask}/answer", h(t.answer))
+	r.Get("/tasks/{task}/events", h(t.events))
+	r.Get("/agents/{agent}/task-queue", h(t.queue))
+}
+
+func taskID(r *http.Request) (id.Task, error) {
+	t, err := id.Parse[id.Task](chi.URLParam(r, "task"))
+	if err != nil {
+		return t, fault.ErrNotFound
+	}
+	return t, nil
+}
+
+// one answers with the bare task.
+func one(w http.ResponseWriter, v flow.TaskView, err error) error {
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, present.Task(v))
+}
+
+// duplicateError is a 409 without an error key: the caller reads it as a result (bridge 3.1).
+type duplicateError struct{ *flow.DuplicateTask }
+
+// Body implements httpx's answer of an error with a body of its own.
+func (e duplicateError) Body() (int, any) {
+	t := present.Task(e.Task)
+	return http.StatusConflict, wire.TaskDuplicate{Status: "duplicate_detected", TaskID: t.ID, Message: "A task like this is open already: " + t.Title, Task: t}
+}
+
+// create answers 201 with the task, 409 duplicate_detected when the same is asked for
+// already, 422 with the codes of desktop 5.3a for assignees.
+func (t Task) create(w http.ResponseWriter, r *http.Request) error {
+	conv, err := roomID(r)
+	if err != nil {
+		return err
+	}
+	var in wire.TaskCreate
+	if err := httpx.DecodeLimit(w, r, &in, maxMessageBody); err != nil {
+		return err
+	}
+	n := flow.NewTask{ConversationID: conv, Title: in.Title, Description: in.Description, Metadata: in.Metadata, Priority: in.Priority}
+	for _, a := range append(in.AssignedTo, in.AssignedToOld...) {
+		p, err := id.Parse[id.Participant](a)
+		if err != nil {
+			return fault.New(fault.Invalid, "invalid_assignees_not_uuid", "assignedTo must be a list of participant ids.").With("assignedTo", "format", "not an id")
+		}
+		n.AssignedTo = append(n.AssignedTo, p)
+	}
+	for _, d := range in.DependsOn {
+		x, err := id.Parse[id.Task](d)
+		if err != nil {
+			return fault.New(fault.Invalid, "invalid", "dependsOn must be a list of task ids.").With("dependsOn", "format", "not an id")
+		}
+		n.DependsOn = append(n.DependsOn, x)
+	}
+	if in.ParentTaskID != nil {
+		if n.Parent, err = id.Parse[id.Task](*in.ParentTaskID); err != nil {
+			return fault.New(fault.Invalid, "invalid", "parentTaskId must be a task id.").With("parentTaskId", "format", "not an id")
+		}
+	}
+	if in.Deadline != nil {
+		n.Deadline = &in.Deadline.Time
+	}
+	if n.Join, err = joinOf(in.Join); err != nil {
+		return err
+	}
+	v, err := t.Tasks.Create(r.Context(), httpx.Actor(r.Context()), n)
+	if twin, ok := errors.AsType[*flow.DuplicateTask](err); ok {
+		return duplicateError{twin}
+	}
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusCreated, present.Task(v))
+}
+
+func joinOf(j *wire.TaskJoin) (*task.Join, error) {
+	if j == nil {
+		return nil, nil
+	}
+	out := &task.Join{Mode: task.JoinMode(j.Mode)}
+	if j.Until != nil {
+		out.Until = &j.Until.Time
+	}
+	bad := fault.New(fault.Invalid, "invalid", "This barrier is not known.")
+	switch out.Mode {
+	case task.JoinAll, task.JoinAny:
+	case task.JoinCount:
+		if j.Count == nil || *j.Count < 1 || *j.Count > task.MaxChildren {
+			return nil, bad.With("join.count", "range", "1 to 100")
+		}
+		out.Count = *j.Count
+	default:
+		return nil, bad.With("join.mode", "unknown", "must be all, any or count")
+	}
+	return out, nil
+}
+
+// list reads ?status (repeated or a,b), conversationId, assignedTo, parentTaskId,
+// mine=true, before (updatedAt of the last one) and limit (50 at most).
+func (t Task) list(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	f := view.TaskFilter{Mine: q.Get("mine") == "true", Statuses: words(q["status"]), Limit: httpx.Limit(r, 50, 50) + 1}
+	var err error
+	if f.Before, err = queryTime(r, "before"); err != nil {
+		return err
+	}
+	bad := fault.New(fault.Invalid, "invalid", "A filter is not an id.")
+	if s := q.Get("conversationId"); s != "" {
+		if f.Conversation, err = id.Parse[id.Conversation](s); err != nil {
+			return bad.With("conversationId", "format", "not an id")
+		}
+	}
+	if s := q.Get("assignedTo"); s != "" {
+		if f.Assignee, err = id.Parse[id.Participant](s); err != nil {
+			return bad.With("assignedTo", "format", "not an id")
+		}
+	}
+	if s := q.Get("parentTaskId"); s != "" {
+		if f.Parent, err = id.Parse[id.Task](s); err != nil {
+			return bad.With("parentTaskId", "format", "not an id")
+		}
+	}
+	list, err := t.Tasks.List(r.Context(), httpx.Actor(r.Context()), f)
+	if err != nil {
+		return err
+	}
+	return tasksPage(w, list, f.Limit-1)
+}
+
+func tasksPage(w http.ResponseWriter, list []flow.TaskView, limit int) error {
+	out := wire.Tasks{HasMore: len(list) > limit}
+	out.Tasks = present.Tasks(list[:min(len(list), limit)])
+	return httpx.JSON(w, http.StatusOK, out)
+}
+
+// words splits a query parameter that may be repeated or a list.
+func words(values []string) []string {
+	var out []string
+	for _, v := range values {
+		for s := range strings.SplitSeq(v, ",") {
+			if s = strings.TrimSpace(s); s != "" && s != "all" {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+func (t Task) queue(w http.ResponseWriter, r *http.Request) error {
+	aid, err := agentID(r)
+	if err != nil {
+		return err
+	}
+	limit := httpx.Limit(r, 50, 50)
+	list, err := t.Tasks.Queue(r.Context(), httpx.Actor(r.Context()), aid, words(r.URL.Query()["status"]), limit+1)
+	if err != nil {
+		return err
+	}
+	return tasksPage(w, list, limit)
+}
+
+func (t Task) get(w http.ResponseWriter, r *http.Request) error {
+	tid, err := taskID(r)
+	if err != nil {
+		return err
+	}
+	d, err := t.Tasks.Detail(r.Context(), httpx.Actor(r.Context()), tid)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, present.TaskDetail(d))
+}
+
+// events reads ?before (an id) and limit.
+func (t Task) events(w http.ResponseWriter, r *http.Request) error {
+	tid, err := taskID(r)
+	if err != nil {
+		return err
+	}
+	var before int64
+	if s := r.URL.Query().Get("before"); s != "" {
+		if before, err = strconv.ParseInt(s, 10, 64); err != nil || before < 1 {
+			return fault.New(fault.Invalid, "invalid", "before must be the id of an event.").With("before", "format", "not an id")
+		}
+	}
+	limit := httpx.Limit(r, 100, 200)
+	list, err := t.Tasks.History(r.Context(), httpx.Actor(r.Context()), tid, before, limit+1)
+	if err != nil {
+		return err
+	}
+	out := wire.TaskEvents{HasMore: len(list) > limit}
+	out.Events = present.TaskHistory(list[:min(len(list), limit)])
+	return httpx.JSON(w, http.StatusOK, out)
+}
+
+func (t Task) edit(w http.ResponseWriter, r *http.Request) error {
+	tid, err := taskID(r)
+	if err != nil {
+		return err
+	}
+	var in wire.TaskPatch
+	if err := httpx.DecodeLimit(w, r, &in, maxMessageBody); err != nil {
+		return err
+	}
+	actor := httpx.Actor(r.Context())
+	if in.Status != nil { // a sandbox of a stock bridge sends it here (bridge 3.7)
+		v, err := t.Tasks.SetStatus(r.Context(), actor, tid, task.Status(*in.Status), flow.TaskResult{Summary: in.Summary})
+		return one(w, v, err)
+	}
+	e := flow.Edit{Title: in.Title, Description: in.Description, Priority: in.Priority}
+	if len(in.Deadline) > 0 {
+		var at *wire.Time
+		if err := json.Unmarshal(in.Deadline, &at); err != nil {
+			return fault.New(fault.Invalid, "invalid", "deadline must be a time or null.").With("deadline", "format", "RFC 3339")
+		}
+		var when *time.Time
+		if at != nil {
+			when = &at.Time
+		}
+		e.Deadline = &when
+	}
+	v, err := t.Tasks.Change(r.Context(), actor, tid, e)
+	return one(w, v, err)
+}
+
+// status answers 422 terminal_via_complete_task to an agent that sets an end.
+func (t Task) status(w http.ResponseWriter, r *http.Request) error {
+	tid, err := taskID(r)
+	if err != nil {
+		return err
+	}
+	var in wire.TaskStatusPatch
+	if err := httpx.DecodeLimit(w, r, &in, maxMessageBody); err != nil {
+		return err
+	}
+	v, err := t.Tasks.SetStatus(r.Context(), httpx.Actor(r.Context()), tid, task.Status(in.Status), flow.TaskResult{
+		Response: in.Response, Summary: in.Summary, Silent: in.Silent, CompletionDetails: in.CompletionDetails, ResultData: in.ResultData,
+	})
+	return one(w, v, err)
+}
+
+func (t Task) accept(w http.ResponseWriter, r *http.Request) error {
+	tid, err := taskID(r)
+	if err != nil {
+		return err
+	}
+	v, err := t.Tasks.AcceptByREST(r.Context(), httpx.Actor(r.Context()), tid)
+	return one(w, v, err)
+}
+
+func (t Task) reject(w http.ResponseWriter, r *http.Request) error {
+	tid, err := taskID(r)
+	if err != nil {
+		return err
+	}
+	var in wire.TaskReason
+	if err := httpx.Decode(w, r, &in); err != nil {
+		return err
+	}
+	v, err := t.Tasks.Reject(r.Context(), httpx.Actor(r.Context()), tid, in.Reason)
+	return one(w, v, err)
+}
+
+func (t Task) cancel(w http.ResponseWriter, r *http.Request) error {
+	tid, err := taskID(r)
+	if err != nil {
+		return err
+	}
+	var in wire.TaskReason
+	if err := httpx.Decode(w, r, &in); err != nil {
+		return err
+	}
+	v, err := t.Tasks.Cancel(r.Context(), httpx.Actor(r.Context()), tid, in.Reason)
+	return one(w, v, err)
+}
+
+func (t Task) interrupt(w http.ResponseWriter, r *http.Request) error {
+	tid, err := taskID(r)
+	if err != nil {
+		return err
+	}
+	var in wire.TaskInterrupt
+	if err := httpx.Decode(w, r, &in); err != nil {
+		return err
+	}
+	v, err := t.Tasks.Interrupt(r.Context(), httpx.Actor(r.Context()), tid, in.Message)
+	return one(w, v, err)
+}
+
+func (t Task) reassign(w http.ResponseWriter, r *http.Request) error {
+	tid, err := taskID(r)
+	if err != nil {
+		return err
+	}
+	var in wire.TaskReassign
+	if err := httpx.Decode(w, r, &in); err != nil {
+		return err
+	}
+	if len(in.AssignedTo) != 1 {
+		return fault.New(fault.Invalid, "invalid", "Name who is to do it now.").With("assignedTo", "count", "exactly one")
+	}
+	who, err := id.Parse[id.Participant](in.AssignedTo[0])
+	if err != nil {
+		return fault.New(fault.Invalid, "invalid_assignees_not_uuid", "assignedTo must be a list of participant ids.").With("assignedTo", "format", "not an id")
+	}
+	v, err := t.Tasks.Reassign(r.Context(), httpx.Actor(r.Context()), tid, who)
+	return one(w, v, err)
+}
+
+// retry answers 201 with the new task.
+func (t Task) retry(w http.ResponseWriter, r *http.Request) error {
+	tid, err := taskID(r)
+	if err != nil {
+		return err
+	}
+	var in wire.TaskRetry
+	if err := httpx.DecodeLimit(w, r, &in, maxMessageBody); err != nil {
+		return err
+	}
+	a := flow.Again{Title: in.Title, Description: in.Description, Feedback: in.Feedback}
+	for _, s := range in.AssignedTo {
+		p, err := id.Parse[id.Participant](s)
+		if err != nil {
+			return fault.New(fault.Invalid, "invalid_assignees_not_uuid", "assignedTo must be a list of participant ids.").With("assignedTo", "format", "not an id")
+		}
+		a.AssignedTo = append(a.AssignedTo, p)
+	}
+	v, err := t.Tasks.Retry(r.Context(), httpx.Actor(r.Context()), tid, a)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusCreated, present.Task(v))
+}
+
+func (t Task) revision(w http.ResponseWriter, r *http.Request) error {
+	tid, err := taskID(r)
+	if err != nil {
+		return err
+	}
+	var in wire.TaskRevision
+	if err := httpx.Decode(w, r, &in); err != nil {
+		return err
+	}
+	v, err := t.Tasks.Revise(r.Context(), httpx.Actor(r.Context()), tid, in.Feedback)
+	return one(w, v, err)
+}
+
+// watch lets a person who may see the task look into the room of its work.
+func (t Task) watch(w http.ResponseWriter, r *http.Request) error {
+	tid, err := taskID(r)
+	if err != nil {
+		return err
+	}
+	v, err := t.Tasks.Watch(r.Context(), httpx.Actor(r.Context()), tid)
+	return one(w, v, err)
+}
+
+func (t Task) answer(w http.ResponseWriter, r *http.Request) error {
+	tid, err := taskID(r)
+	if err != nil {
+		return err
+	}
+	a, err := id.Parse[id.Ask](chi.URLParam(r, "ask"))
+	if err != nil {
+		return fault.ErrNotFound
+	}
+	var in wire.TaskAnswer
+	if err := httpx.Decode(w, r, &in); err != nil {
+		return err
+	}
+	v, err := t.Tasks.Answer(r.Context(), httpx.Actor(r.Context()), tid, a, in.Answer)
+	return one(w, v, err)
+}
+
+// listOrOne reads a list of strings, or one.
+func listOrOne(raw json.RawMessage) []string {
+	var list []string
+	if json.Unmarshal(raw, &list) == nil {
+		return list
+	}
+	var s string
+	if json.Unmarshal(raw, &s) == nil && s != "" {
+		return []string{s}
+	}
+	return nil
+}
