@@ -55,11 +55,11 @@ var toolRows = map[string]toolRow{
 	"read_soul":         {`{}`, everyone, everyone, taken},
 	"get_soul_template": {`{}`, everyone, everyone, taken},
 	// A stranger's agent marks the turn: what cannot be undone asks before it is refused.
-	"update_soul":          {`{"soul_md":"x"}`, "in forbidden forbidden forbidden approval_required", "in forbidden forbidden forbidden approval_required", taken},
-	"end_turn":             {`{"reason":"task_complete"}`, everyone, everyone, everyone},
-	"web_fetch":            {`{"url":"{web}/healthz"}`, everyone, everyone, taken},
-	"list_apis":            {`{}`, everyone, everyone, taken},
-	"call_api":             {`{"api":"crm","path":"/who"}`, "in not_found not_found not_found not_found", nobody, taken},
+	"update_soul": {`{"soul_md":"x"}`, "in forbidden forbidden forbidden approval_required", "in forbidden forbidden forbidden approval_required", taken},
+	"end_turn":    {`{"reason":"task_complete"}`, everyone, everyone, everyone},
+	"web_fetch":   {`{"url":"{web}/healthz"}`, everyone, everyone, taken},
+	"list_apis":   {`{}`, everyone, everyone, taken},
+	"call_api":    {`{"api":"crm","path":"/who"}`, "in not_found not_found not_found not_found", nobody, taken},
 	// Anybody may make an agent ask; only its owner is asked.
 	"request_credential":   {`{"label":"Weather","endpoint":"https://api.example.com"}`, everyone, everyone, taken},
 	"call_with_credential": {`{"credential_id":"` + uuid.NewString() + `"}`, "not_found forbidden forbidden forbidden forbidden", "not_found forbidden forbidden forbidden forbidden", taken},
