@@ -125,10 +125,8 @@ func report(w io.Writer, err error) int {
 	case errors.Is(err, errQuiet):
 		return exitFailed
 	}
-	text := err.Error()
-	_, _ = fmt.Fprintf(w, "[retalk] %s\n", strings.TrimSpace(text))
-	if s, ok := errors.AsType[seriousError](err); ok || errors.Is(err, store.ErrDamaged) {
-		_ = s
+	_, _ = fmt.Fprintf(w, "[retalk] %s\n", strings.TrimSpace(err.Error()))
+	if _, ok := errors.AsType[seriousError](err); ok || errors.Is(err, store.ErrDamaged) {
 		return exitSerious
 	}
 	return exitFailed

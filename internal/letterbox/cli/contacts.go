@@ -261,8 +261,7 @@ func (c *Call) importCard(ctx context.Context) error {
 	if c.Has("--from-retalk") {
 		return c.importRetalk(ctx)
 	}
-	dir, err := c.Dir()
-	if err != nil {
+	if _, err := c.Dir(); err != nil {
 		return err
 	}
 	p, done, err := c.people(ctx, false)
@@ -295,7 +294,6 @@ func (c *Call) importCard(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_ = dir
 	return c.cardLine(contact)
 }
 
@@ -388,11 +386,9 @@ func (c *Call) importStaged(ctx context.Context, p *people) error {
 }
 
 func (c *Call) block(ctx context.Context) error {
-	s, err := c.Store(ctx)
-	if err != nil {
+	if _, err := c.Dir(); err != nil {
 		return err
 	}
-	_ = s.Close()
 	p, done, err := c.people(ctx, false)
 	if err != nil {
 		return err

@@ -352,3 +352,28 @@ func TestL2_WithALibolmPeer(t *testing.T) {
 		equal(t, "letter", q.open(alice)[0]["text"], "welcome")
 	})
 }
+
+// 8.1 bug 2 again: a peer that published keys nobody can write to holds up its own letter only.
+func TestL2_BrokenKeysOfAPeerBlockNothing(t *testing.T) {
+	t.Parallel()
+	w := plainWorld(t)
+	w.people("alice", "bob")
+	h := newHostile(w)
+	w.do("alice", "send", "--peer", h.address, "to be refused")
+	m := h.read(w.ids["alice"])[0]
+	var ok wire.OK
+	h.call(wire.ToolNack, map[string]any{"hash": wire.BodyHash(m.Body), "sig": h.sign(wire.NackText(h.address, wire.BodyHash(m.Body)))}, &ok)
+	w.plain.SpendKeys(h.address)
+	h.publish(nil, strings.Repeat("A", 43)) // the point of order one
+	w.do("alice", "send", "--peer", "bob", "first")
+	w.plain.LoseMail()
+	r := w.do("alice", "sync")
+	contains(t, r.err, "letter ", h.address, "low order")
+	contains(t, r.out, `"resent": 1`)
+	equal(t, "bob", texts(w.receive("bob", "alice")), []string{"first"})
+	contains(t, w.want(2, "alice", "send", "--peer", h.address, "a new one").err, "low order")
+	equal(t, "outbox", w.outbox("alice"), []string{"queued", "at_relay"})
+	w.do("alice", "receive", "--peer", "bob")
+	w.do("alice", "outbox", "drop", w.records(w.do("alice", "outbox", "--json").out)[0]["id"].(string))
+	equal(t, "outbox", w.outbox("alice"), []string(nil))
+}

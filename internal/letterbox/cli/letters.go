@@ -165,7 +165,11 @@ func (c *Call) tellReceived(got post.Received) {
 	}
 }
 
-// watch looks once, or with --follow until ctx ends: every pause, and at once when the relay gives a hint.
+// slowly is how often a follower looks beside a relay's hints, of which one may be lost.
+const slowly = 30 * time.Second
+
+// watch looks once, or with --follow until ctx ends: every pause, and at once when the relay gives a hint. While hints come and no
+// interval was asked for, it looks slowly beside them.
 func (c *Call) watch(ctx context.Context, pause time.Duration, b *post.Box, look func(ctx context.Context, upkeep bool) error) error {
 	if !c.Has("--follow") {
 		return look(ctx, true)
@@ -176,6 +180,9 @@ func (c *Call) watch(ctx context.Context, pause time.Duration, b *post.Box, look
 	}
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
+	if hints != nil && !c.Has("--interval") {
+		tick.Reset(slowly)
+	}
 	var kept time.Time
 	for {
 		upkeep := time.Since(kept) >= upkeepEvery
@@ -196,6 +203,7 @@ func (c *Call) watch(ctx context.Context, pause time.Duration, b *post.Box, look
 		case _, open := <-hints:
 			if !open {
 				hints = nil
+				tick.Reset(pause)
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // patience bounds waiting on a slow machine.
-const patience = 2 * time.Minute
+const patience = 8 * time.Minute
 
 // start runs a command that goes on; lines are what it prints on one stream, read as they come.
 func (w *world) start(who string, errors bool, args ...string) (lines <-chan string, stop func() int) {

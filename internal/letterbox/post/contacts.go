@@ -69,8 +69,8 @@ func (c Contacts) Display(address, own string) string {
 	return ""
 }
 
-// freeName is name, or name-2, name-3, … when another address than peer has it.
-func (c Contacts) freeName(peer, name string) string {
+// FreeName is name, or name-2, name-3, … when another address than peer has it.
+func (c Contacts) FreeName(peer, name string) string {
 	free := name
 	for n := 2; ; n++ {
 		if x, ok := c.ByName(free); !ok || x.Address == peer {
@@ -79,9 +79,6 @@ func (c Contacts) freeName(peer, name string) string {
 		free = fmt.Sprintf("%s-%d", name, n)
 	}
 }
-
-// FreeName is a name that no other contact has: name itself, or name-2 and so on.
-func (c Contacts) FreeName(peer, name string) string { return c.freeName(peer, name) }
 
 // Contacts is what this identity sees.
 func (b *Box) Contacts(ctx context.Context) (Contacts, error) {

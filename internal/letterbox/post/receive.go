@@ -211,11 +211,15 @@ func (r *reception) deliver(ctx context.Context, peer string, deliver func(Lette
 		if r.requests && !l.answersRequest() {
 			continue
 		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		if err := deliver(r.show(l)); err != nil {
 			return fmt.Errorf("hand on letter: %w", err)
 		}
 		r.done.Letters++
-		err = r.box.store.Tx(ctx, func(tx *store.Tx) error {
+		// Noted even when the caller was told to end meanwhile: otherwise the letter would come again.
+		err = r.box.store.Tx(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 			if err := tx.DropArrived(a.N); err != nil || l.Kind == ContactRejected {
 				return err // that one was refused when it was opened
 			}

@@ -11,6 +11,12 @@ import (
 	"github.com/agntchat/agntchat/internal/wire/letter"
 )
 
+// A request is small, and a run looks at no more than this many letters: strangers must not fill the memory.
+const (
+	maxRequest  = 64 << 10 // characters of a request's body
+	maxRequests = 2000
+)
+
 // Requests looks for contact requests among what strangers wrote, answers them by their invite codes, and gives a letter of
 // kind [ContactAccepted] or [ContactRejected] for each to deliver, under the rules of [Box.Receive]. Letters of contacts and
 // everything else of strangers stay where they are, unopened.
@@ -25,7 +31,7 @@ func (b *Box) Requests(ctx context.Context, deliver func(Letter) error) (Receive
 	first := map[string]store.Incoming{}
 	var order []string
 	note := func(in store.Incoming) {
-		if _, known := contacts.ByAddress(in.Peer); known || in.MType != olm.TypePreKey {
+		if _, known := contacts.ByAddress(in.Peer); known || in.MType != olm.TypePreKey || len(in.Body) > maxRequest || len(order) == maxRequests {
 			return
 		}
 		id := in.Peer + in.Hash
@@ -185,7 +191,7 @@ func (r *reception) request(tx *store.Tx, in store.Incoming, e envelope, commit 
 	if old, known := r.contacts.ByAddress(in.Peer); known && old.Name != "" {
 		contact.Name = old.Name
 	} else {
-		contact.Name = r.contacts.freeName(in.Peer, contact.Name)
+		contact.Name = r.contacts.FreeName(in.Peer, contact.Name)
 	}
 	if err := errors.Join(commit(), tx.SaveContact(contact)); err != nil {
 		return err

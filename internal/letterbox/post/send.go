@@ -290,6 +290,11 @@ func (b *Box) failed(ctx context.Context, o store.Outgoing, cause error) (Proble
 	return Problem{o.ID, o.Peer, o.State, o.Problem}, err
 }
 
+// keysOfPeer says whether the peer published keys that nobody can write to.
+func keysOfPeer(err error) bool {
+	return errors.Is(err, olm.ErrMalformed) || errors.Is(err, olm.ErrWeakKey)
+}
+
 // refused deals with a relay's word that the recipient refused this ciphertext. Only the recipient's signature counts. Most
 // often it could not be opened: the sessions of that time send no more, and the letter is encrypted once again. Refused again,
 // it stays in the outbox for the user to see.
@@ -314,7 +319,7 @@ func (b *Box) refused(ctx context.Context, o store.Outgoing, sig string) (Proble
 		// A refused request is one whose code was not good: asking again would not make it better.
 		// One of retalk's outbox has no text to encrypt.
 		if again = !o.Again && o.Kind != kindRequest && len(o.Plain) > 0; again {
-			o.Again, o.Body, o.Session, o.Problem = true, "", "", "refused once; encrypted again"
+			o.State, o.Again, o.Body, o.Session, o.Problem = store.Queued, true, "", "", "refused once; encrypted again"
 			return tx.Reseal(o)
 		}
 		o.State, o.Problem = store.Refused, "refused by its recipient: it may have blocked you, left the group, or be unable to open your letters"

@@ -172,7 +172,8 @@ func (t *Tx) SaveHistory(s Saved) error {
 	return t.exec(sqlAddHistory, s.ID, s.From, s.FromName, s.Peer, direction(s.Outgoing), body, s.At, s.GroupID, s.GroupName)
 }
 
-// History is up to limit letters after number n, oldest first; of one peer or group id, or of all when of is empty.
+// History is up to limit letters after number n, oldest first; those between the owner and one peer, those of one group, or all
+// when of is empty.
 func (t *Tx) History(n int64, of string, limit int) ([]Saved, error) {
 	return all(t, sqlHistory, []any{n, of, of, of, limit}, func(row func(...any) error) (s Saved, err error) {
 		var way string

@@ -115,7 +115,7 @@ const (
 	sqlHasLeft     = `SELECT 1 FROM left_groups WHERE gid = ?`
 
 	sqlAddHistory    = `INSERT INTO history(id, from_address, from_name, peer, direction, body, at, gid, group_name) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
-	sqlHistory       = `SELECT n, id, from_address, from_name, peer, direction, body, at, gid, group_name FROM history WHERE n > ? AND (? = '' OR peer = ? OR gid = ?) ORDER BY n LIMIT ?`
+	sqlHistory       = `SELECT n, id, from_address, from_name, peer, direction, body, at, gid, group_name FROM history WHERE n > ? AND (? = '' OR gid = ? OR gid = '' AND peer = ?) ORDER BY n LIMIT ?`
 	sqlConversations = `SELECT CASE WHEN gid = '' THEN peer ELSE gid END, MAX(gid), MAX(group_name), COUNT(*), MAX(at) FROM history GROUP BY 1 ORDER BY 5 DESC`
 
 	sqlStage   = `INSERT INTO staged(address, name, identity, signing, from_address, from_name, id, at) VALUES(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(address) DO UPDATE SET name = excluded.name, identity = excluded.identity, signing = excluded.signing, from_address = excluded.from_address, from_name = excluded.from_name, id = excluded.id, at = excluded.at`

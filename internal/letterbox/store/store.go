@@ -75,7 +75,7 @@ func Create(ctx context.Context, dir string, pass Passphrase, cost Cost, fill fu
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make folder: %w", err)
 	}
-	if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // a folder needs x
+	if err := os.Chmod(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("protect folder: %w", err)
 	}
 	// Built beside and renamed when whole: a crash leaves no half identity under the real name.
@@ -264,7 +264,7 @@ func (s *Store) TryLock(which Lock) (release func(), err error) {
 
 // Tx is a transaction on the store. Its methods are the only way to the tables.
 type Tx struct {
-	ctx  context.Context //nolint:containedctx // a Tx lives inside one call
+	ctx  context.Context // a Tx lives inside one call
 	tx   *sql.Tx
 	seal *sealer
 	now  float64
