@@ -242,8 +242,13 @@ func (c *Call) contacts(ctx context.Context) error {
 		}
 		return c.contactLine(contact)
 	}
-	for _, contact := range p.all {
-		if err := c.contactLine(contact); err != nil {
+	for _, x := range p.all {
+		if !c.Has("--json") {
+			err = c.contactLine(x)
+		} else {
+			err = c.line(post.Object{}.Add("name", x.Name).Add("fingerprint", x.Address).Add("identity_key", x.Identity).Add("signing_key", x.Signing).Add("verified", x.Verified()).Bytes())
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -168,9 +168,9 @@ func (c *Call) completion(context.Context) error {
 		}
 		switch c.Pos(0) {
 		case "fish":
-			for _, w := range words {
-				_, _ = fmt.Fprintf(&cases, "complete -c agnt -n '__fish_seen_subcommand_from letter; and __fish_seen_subcommand_from %s' -a '%s'\n", k.Name, w)
-			}
+			_, _ = fmt.Fprintf(&cases, "complete -c agnt -n '__fish_seen_subcommand_from letter; and __fish_seen_subcommand_from %s' -a '%s'\n", k.Name, strings.Join(words, " "))
+		case "zsh":
+			_, _ = fmt.Fprintf(&cases, "    %s) choices=(%s) ;;\n", k.Name, strings.Join(words, " "))
 		default:
 			_, _ = fmt.Fprintf(&cases, "    %s) words='%s' ;;\n", k.Name, strings.Join(words, " "))
 		}
@@ -206,15 +206,16 @@ complete -F _agnt_letter agnt
 
 const zshScript = `#compdef agnt
 _agnt_letter() {
-  local words_=() words=''
-  if (( CURRENT == 2 )); then compadd bridge connect letter version help; return; fi
-  [[ ${(Q)${(z)BUFFER}[2]} == letter ]] || { _files; return; }
-  words='%s'
-  (( CURRENT > 3 )) && case "${(Q)${(z)BUFFER}[3]}" in
-%s    *) words='' ;;
-  esac
-  words_=(${=words})
-  compadd -a words_ || _files
+  local -a choices
+  if (( CURRENT == 2 )); then
+    choices=(bridge connect letter version help)
+  elif [[ $words[2] == letter && CURRENT -eq 3 ]]; then
+    choices=(%s)
+  elif [[ $words[2] == letter ]]; then
+    case $words[3] in
+%s    esac
+  fi
+  compadd -a choices || _files
 }
 compdef _agnt_letter agnt
 `
