@@ -16,9 +16,9 @@ export function AskCard({ ask }: { ask: Decision }) {
       <header className="flex items-start gap-3">
         <Avatar id={ask.agent?.id ?? ""} name={name} kind="agent" size={36} />
         <div className="min-w-0 flex-1">
-          <h3 id={`${id}-title`} className="break-words font-medium text-body">
+          <h2 id={`${id}-title`} className="break-words font-medium text-body">
             {t("decisions.ask.wants", { name })}
-          </h3>
+          </h2>
           <p className="break-words text-meta text-text-3">
             {ask.title ? `${ask.title} · ` : ""}
             {shortTime(ask.insertedAt)}

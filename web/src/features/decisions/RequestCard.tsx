@@ -98,9 +98,9 @@ export function RequestCard({ request, current = false, inRoom = false, handle }
       <header className="flex items-start gap-3">
         <Avatar id={request.agentId} name={name} kind="agent" size={36} />
         <div className="min-w-0 flex-1">
-          <h3 id={`${id}-title`} className="break-words font-medium text-body">
+          <h2 id={`${id}-title`} className="break-words font-medium text-body">
             {t("decisions.wants", { name, tool: request.toolName })}
-          </h3>
+          </h2>
           <p className="flex flex-wrap items-center gap-x-2 text-meta text-text-3">
             {!inRoom && request.conversationId && (
               <Link

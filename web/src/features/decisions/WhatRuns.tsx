@@ -11,9 +11,9 @@ const block =
 export function Exact({ text, label, className }: { text: string; label: string; className?: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by key
-    <section tabIndex={0} aria-label={label} className={cx(block, "max-h-72 overflow-y-auto", className)}>
+    <figure tabIndex={0} aria-label={label} className={cx(block, "max-h-72 overflow-y-auto", className)}>
       {visible(text)}
-    </section>
+    </figure>
   );
 }
 
@@ -61,7 +61,7 @@ export function Diff({ lines }: { lines: readonly DiffLine[] }) {
   const t = useT();
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by key
-    <section tabIndex={0} aria-label={t("decisions.diff")} className={cx(block, "max-h-60 overflow-y-auto px-0")}>
+    <figure tabIndex={0} aria-label={t("decisions.diff")} className={cx(block, "max-h-60 overflow-y-auto px-0")}>
       {lines.map((line, n) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity but their place
         <div key={n} className={cx("px-3", tones[line.kind])}>
@@ -77,6 +77,6 @@ export function Diff({ lines }: { lines: readonly DiffLine[] }) {
           )}
         </div>
       ))}
-    </section>
+    </figure>
   );
 }

@@ -1,0 +1,272 @@
+// The inbox of what agents ask, in a real browser against a stand-in for the server: `npm run build && npm run e2e`.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+import { launch } from "./fixtures/browser.mjs";
+import { ids, mock } from "./fixtures/mock.mjs";
+import { serve } from "./fixtures/serve.mjs";
+import { iso, makeWorld, me, nova, uuid } from "./fixtures/world.mjs";
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+let browser;
+let site;
+before(async () => {
+  browser = await launch();
+  site = await serve();
+});
+after(async () => {
+  await browser?.close();
+  site?.close();
+});
+
+function request(n, command, extra = {}) {
+  const toolInput = { command };
+  return {
+    id: uuid(7000 + n),
+    agentId: nova.id,
+    agentName: "Nova",
+    ownerId: me.id,
+    conversationId: ids.launch,
+    conversationTitle: "Launch",
+    taskId: null,
+    toolName: "Bash",
+    toolInput,
+    description: `Run command: ${command}`,
+    reason: null,
+    status: "pending",
+    state: "pending",
+    action: JSON.stringify({ input: toolInput, tool: "Bash" }),
+    actionHash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    risk: "high",
+    scopeKind: "exact",
+    scopeFacet: null,
+    scopes: ["once", "exact", "room"],
+    durable: true,
+    expiresAt: iso(Date.now() + n * 600_000),
+    insertedAt: iso(Date.now() - 60_000),
+    ...extra,
+  };
+}
+
+/** A page whose answers to requests are taken and recorded. */
+async function visit(path, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "en-GB", timezoneId: "UTC", ...options.context });
+  const page = await context.newPage();
+  const errors = [];
+  page.on("pageerror", (e) => errors.push(String(e)));
+  const world = makeWorld();
+  options.world?.(world);
+  const server = await mock(page, world);
+  const answers = [];
+  const answer = (route, body, status = 200) => route.fulfill({ status, contentType: "application/json", body: JSON.stringify(body) });
+  await page.route("**/api/permission-requests/*/resolve", async (route) => {
+    const id = new URL(route.request().url()).pathname.split("/")[3];
+    const body = route.request().postDataJSON();
+    answers.push({ id, ...body });
+    const found = world.requests.find((r) => r.id === id);
+    if (options.late) return answer(route, { error: { code: "approval_expired", message: "Nobody answered in time." } }, 409);
+    world.requests = world.requests.filter((r) => r.id !== id);
+    const state = { approve: "approved", deny: "denied", edit: "edited" }[body.decision];
+    const grantId = body.scope ? uuid(9000) : null;
+    const done = { ...found, status: state === "denied" ? "denied" : "approved", state, grantId, decidedAt: iso(Date.now()), decidedBy: me.id };
+    world.decided = [done, ...(world.decided ?? [])];
+    return answer(route, done);
+  });
+  await page.route("**/api/approval-grants/*", (route) => {
+    answers.push({ revoked: new URL(route.request().url()).pathname.split("/")[3] });
+    world.grants = [];
+    return route.fulfill({ status: 204 });
+  });
+  await page.route("**/api/credential-requests/*/fulfill", (route) => {
+    answers.push(route.request().postDataJSON());
+    world.secrets = [];
+    return answer(route, { id: "x", status: "fulfilled" });
+  });
+  await page.goto(site.url + path);
+  return { page, server, world, errors, answers, close: () => context.close() };
+}
+
+const cards = (page) => page.getByRole("article");
+
+test("S1 shows exactly what would run, and keys decide", async () => {
+  const { page, answers, errors, close } = await visit("/decisions", {
+    world: (w) => {
+      for (const r of w.rooms) r.conversation.unreadCount = 0;
+      w.requests = [
+        request(1, "rm -rf build\u202e"),
+        request(2, "git status", { risk: "medium", scopeKind: "exec", scopeFacet: "git status", scopes: ["once", "exact", "room", "pattern"] }),
+        request(3, "make"),
+      ];
+    },
+  });
+  await cards(page).nth(2).waitFor();
+  assert.match(await cards(page).first().textContent(), /rm -rf build⟨U\+202E⟩/);
+  assert.equal(await page.title(), "(3) agntchat");
+  await page.getByRole("button", { name: "Decisions: 3 wait for you" }).waitFor();
+  await page.keyboard.press("j");
+  assert.equal(await page.locator("[data-current]").getAttribute("data-request"), uuid(7002));
+  await page.keyboard.press("a");
+  await cards(page).nth(1).waitFor();
+  await page.waitForFunction(() => document.querySelectorAll("article").length === 2);
+  await page.keyboard.press("k");
+  await page.keyboard.press("d");
+  await page.waitForFunction(() => document.querySelectorAll("article").length === 1);
+  assert.deepEqual(answers, [
+    { id: uuid(7002), always: false, decision: "approve" },
+    { id: uuid(7001), always: false, decision: "deny" },
+  ]);
+  await page.getByRole("tab", { name: "History" }).click();
+  await page.getByText("Denied by you").waitFor();
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+test("S1 an edit shows its change and sends the new input", async () => {
+  const { page, answers, close } = await visit("/decisions", { world: (w) => Object.assign(w, { requests: [request(1, "rm -rf /srv/data")] }) });
+  await cards(page).first().waitFor();
+  await page.keyboard.press("e");
+  const editor = page.getByLabel("What may run instead");
+  await editor.fill("rm -rf /srv/data/tmp");
+  await page.keyboard.press("a"); // typing is no key
+  await editor.fill("rm -rf /srv/data/tmp");
+  await page.getByLabel("The change").getByText("rm -rf /srv/data/tmp").waitFor();
+  await page.getByRole("button", { name: "Add a word" }).click();
+  await page.getByLabel("A word to the agent").fill("only there");
+  await page.getByRole("button", { name: "Approve the change" }).click();
+  await page.getByText("Nothing waits for you").waitFor();
+  assert.deepEqual(answers, [{ id: uuid(7001), always: false, decision: "edit", input: { command: "rm -rf /srv/data/tmp" }, text: "only there" }]);
+  await close();
+});
+
+test("S1 a yes for good says what it covers, and can be undone", async () => {
+  const { page, answers, close } = await visit("/decisions", {
+    world: (w) => {
+      w.requests = [request(1, "git status", { scopeKind: "exec", scopeFacet: "git status", scopes: ["once", "exact", "room", "pattern"] })];
+    },
+  });
+  await page.getByLabel("How far does a yes go").selectOption({ label: "Every “git status …”" });
+  await page.getByLabel("For how long").selectOption("7");
+  await page.getByRole("button", { name: "Approve", exact: true }).click();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByText("Nothing waits for you").waitFor();
+  assert.deepEqual(answers, [{ id: uuid(7001), always: false, decision: "approve", scope: "pattern", grantDays: 7 }, { revoked: uuid(9000) }]);
+  await close();
+});
+
+test("S1 what comes, ends and is decided elsewhere is seen at once, in the room too", async () => {
+  const { page, server, world, answers, close } = await visit(`/rooms/${ids.launch}`, { world: (w) => Object.assign(w, { requests: [] }) });
+  await page.getByRole("log").waitFor();
+  const asked = request(1, "npm publish");
+  server.user("permission_request", { ...asked, notificationCategory: "mentions" });
+  const here = page.getByRole("region", { name: "Waiting for your decision" });
+  await here.getByText("npm publish").first().waitFor();
+  server.user("permission_request", { ...request(2, "elsewhere"), conversationId: uuid(999) });
+  server.user("permission_resolved", { ...asked, status: "expired", state: "expired" });
+  await here.waitFor({ state: "detached" });
+  world.requests = [request(3, "make")];
+  server.user("permission_request", world.requests[0]);
+  await here.getByRole("button", { name: "Deny" }).click();
+  await here.waitFor({ state: "detached" });
+  assert.equal(answers[0].decision, "deny");
+  await close();
+});
+
+test("S1 an answer that comes too late is told", async () => {
+  const { page, close } = await visit("/decisions", { late: true, world: (w) => Object.assign(w, { requests: [request(1, "make")] }) });
+  await page.getByRole("button", { name: "Approve", exact: true }).click();
+  await page.getByText("Too late: nobody answered in time").waitFor();
+  await close();
+});
+
+test("S1 a secret is given once and forgotten by the page", async () => {
+  const { page, answers, close } = await visit("/decisions", {
+    world: (w) => {
+      w.requests = [];
+      w.secrets = [
+        {
+          id: uuid(8001),
+          agentId: nova.id,
+          agentName: "Nova",
+          ownerId: me.id,
+          label: "Weather key",
+          reason: "To look for rain",
+          endpoint: "https://api.example.com/v1",
+          status: "pending",
+          expiresAt: iso(Date.now() + 3_600_000),
+          insertedAt: iso(Date.now()),
+        },
+      ];
+    },
+  });
+  await page.getByText("It is only sent to api.example.com.").waitFor();
+  await page.getByLabel("Weather key").fill("s3cret-Value");
+  await page.getByRole("button", { name: "Give it" }).click();
+  await page.getByText("Given to Nova", { exact: true }).waitFor();
+  assert.deepEqual(answers, [{ value: "s3cret-Value" }]);
+  assert.ok(!(await page.content()).includes("s3cret-Value"));
+  await close();
+});
+
+const looks = [
+  ["light", 1280, "en-GB"],
+  ["dark", 1280, "en-GB"],
+  ["light", 360, "zh-CN"],
+];
+for (const [colorScheme, width, locale] of looks) {
+  test(`S1 the inbox has no fault that axe finds, and fits: ${colorScheme}, ${width} px, ${locale}`, async () => {
+    const { page, close } = await visit("/decisions", {
+      context: { viewport: { width, height: 800 }, colorScheme, locale },
+      world: (w) => {
+        w.requests = [
+          request(1, `curl https://example.com/${"x".repeat(300)}`, { reason: "Because the page says so.", risk: "critical" }),
+          request(2, "git status", { scopeKind: "exec", scopeFacet: "git status", scopes: ["once", "exact", "room", "pattern"], risk: "medium" }),
+        ];
+        w.asks = [
+          {
+            kind: "ask",
+            id: "ask:1",
+            sourceId: uuid(1),
+            conversationId: ids.launch,
+            taskId: uuid(2),
+            agent: { id: nova.id, displayName: "Nova" },
+            insertedAt: iso(Date.now()),
+            question: "Which colour?",
+            title: "Tidy",
+          },
+        ];
+        w.grants = [
+          {
+            id: uuid(9),
+            agentId: nova.id,
+            agentName: "Nova",
+            toolName: "Bash",
+            scopeKind: "exec",
+            scopeFacet: "git status",
+            conversationId: null,
+            conversationTitle: null,
+            uses: 3,
+            lastUsedAt: null,
+            expiresAt: iso(Date.now() + 86_400_000),
+            insertedAt: iso(Date.now()),
+          },
+        ];
+        w.decided = [request(5, "make", { status: "denied", state: "denied", decidedBy: me.id, decidedAt: iso(Date.now()) })];
+      },
+    });
+    for (const tab of [0, 1, 2]) {
+      await page.getByRole("tab").nth(tab).click();
+      await page.locator("[role=tabpanel][data-state=active]").locator("article, li").first().waitFor();
+      if (tab === 0) await page.keyboard.press("e");
+      await page.evaluate(axeSource);
+      const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+      assert.deepEqual(
+        found.violations.filter((v) => v.impact !== "minor" && v.id !== "region").map((v) => `${v.id}: ${v.nodes[0].html}`),
+        [],
+      );
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "it scrolls sideways");
+      if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/decisions-${colorScheme}-${width}-${tab}.png`, fullPage: true });
+    }
+    await close();
+  });
+}
