@@ -159,54 +159,64 @@ func catalogueRules(t *testing.T, g Target) {
 			return err
 		})
 	})
-	s.assign(conv, "probe the tools", nil)
-	var task *TaskTurn
-	s.step("a task of the agent's own", func(ctx context.Context) error {
-		select {
-		case task = <-ready:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
+	fill := strings.NewReplacer("{c}", conv)
+	probes := func(ofTask bool) {
+		for _, method := range slices.Sorted(maps.Keys(methods)) {
+			probe := sdkTools[method]
+			if probe.method != "" && ofTask == strings.ContainsAny(strings.ReplaceAll(probe.path, "{c}", ""), "{}") {
+				t.Run(method, func(t *testing.T) {
+					s.step("probe "+method, func(ctx context.Context) error { return probeTool(ctx, t, b, method, fill.Replace(probe.path)) })
+				})
+			}
 		}
-	})
-	fill := strings.NewReplacer("{c}", conv, "{t}", task.TaskID, "{q}", task.QueueID)
-	for _, method := range slices.Sorted(maps.Keys(methods)) {
-		probe, is := sdkTools[method]
-		if !is || probe.method == "" {
-			continue
-		}
-		t.Run(method, func(t *testing.T) {
-			s.step("probe "+method, func(ctx context.Context) error {
-				c := call{method: probe.method, path: fill.Replace(probe.path)}
-				if probe.body != nil {
-					c.body = probe.body
-				}
-				a, err := b.callREST(ctx, c)
-				if err != nil {
-					return err
-				}
-				if a.Status == 404 || a.Status == 405 || a.Status == 501 {
-					t.Errorf("[bridge 5.3] %s is in the catalogue, but its endpoint %s %s answers %d", method, probe.method, pathKind(c.path), a.Status)
-				}
-				if method == "report_progress" && !a.OK() {
-					t.Errorf("[bridge 5.3] report_progress comes from the MCP process with the real task id and a null executor_id, and is answered %d", a.Status)
-				}
-				return nil
-			})
-		})
 	}
+	probes(false)
 	for name, tool := range byName {
 		if _, sdk := sdkTools[methodOf(tool)]; sdk || str(tool, "category") == "server_tool" {
 			continue
 		}
 		// A passthrough tool exists on the server: it never answers that it is unknown.
 		t.Run("passthrough_"+name, func(t *testing.T) {
-			text, _ := task.CallTool(t.Context(), name, map[string]any{"__judge_probe": true})
-			if strings.Contains(text, "tool_not_found") {
-				t.Errorf("[bridge 5.1] %s is in the catalogue, but the passthrough does not know it: %s", name, clip(text, 200))
-			}
+			s.step("probe "+name, func(ctx context.Context) error {
+				a, err := b.callREST(ctx, call{method: "POST", path: "/api/mcp/call", body: map[string]any{
+					"tool_name": name, "args": map[string]any{"__judge_probe": true}, "context": map[string]any{"conversation_id": conv, "active_conversation_id": conv},
+				}})
+				if text, _ := toolVerdict(a); strings.Contains(text, "tool_not_found") {
+					t.Errorf("[bridge 5.1] %s is in the catalogue, but the passthrough does not know it: %s", name, clip(text, 200))
+				}
+				return err
+			})
 		})
 	}
+	s.assign(conv, "probe the tools", nil)
+	s.step("a task of the agent's own", func(ctx context.Context) error {
+		select {
+		case task := <-ready:
+			fill = strings.NewReplacer("{c}", conv, "{t}", task.TaskID, "{q}", task.QueueID)
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	probes(true)
+}
+
+func probeTool(ctx context.Context, t *testing.T, b *Bridge, method, path string) error {
+	c := call{method: sdkTools[method].method, path: path}
+	if body := sdkTools[method].body; body != nil {
+		c.body = body
+	}
+	a, err := b.callREST(ctx, c)
+	if err != nil {
+		return err
+	}
+	if a.Status == 404 || a.Status == 405 || a.Status == 501 {
+		t.Errorf("[bridge 5.3] %s is in the catalogue, but its endpoint %s %s answers %d", method, c.method, pathKind(c.path), a.Status)
+	}
+	if method == "report_progress" && !a.OK() {
+		t.Errorf("[bridge 5.3] report_progress comes from the MCP process with the real task id and a null executor_id, and is answered %d", a.Status)
+	}
+	return nil
 }
 
 // bridgeToolkit: a tool that the owner takes away or gives back reaches a live
