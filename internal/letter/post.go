@@ -1,6 +1,7 @@
 package letter
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -133,13 +134,10 @@ const (
 
 // Peek shows the caller's letters, all or those of one sender, in the order of
 // arrival, and leaves them. Letters that are being handed out are left out.
-func (o *Office) Peek(ctx context.Context, c Call, from string) (out []Letter, err error) {
-	peek := statement{sqlPeek, []any{c.Caller, from, unix(since(c.Now, o.Limits.LetterTTL)), c.Now, answerBytes, answerLetters}, func(rows pgx.Rows) (err error) {
-		out, err = collect(rows, nil)
-		return err
-	}}
-	err = o.do(ctx, c, peek, nil)
-	return out, err
+func (o *Office) Peek(ctx context.Context, c Call, from string) ([]Letter, error) {
+	return o.handOut(ctx, c, from, func(ctx context.Context, tx *pg.Tx, ids []int64) (pgx.Rows, error) {
+		return tx.Query(ctx, sqlShow, ids, c.Now)
+	})
 }
 
 // Lease hands out the caller's letters, all or those of one sender, in the order of
@@ -147,22 +145,45 @@ func (o *Office) Peek(ctx context.Context, c Call, from string) (out []Letter, e
 // there is no letter. End it by Collected or GiveBack; otherwise the letters come
 // again when it has run out.
 func (o *Office) Lease(ctx context.Context, c Call, from string) (lease string, out []Letter, err error) {
-	found, waits, over := false, false, unix(since(c.Now, o.Limits.LetterTTL))
-	look := statement{sqlAnyWaiting, []any{c.Caller, from, over, c.Now}, pg.ReadValues(&found, &waits)}
-	err = o.do(ctx, c, look, func(ctx context.Context, tx *pg.Tx) (err error) {
-		out = nil
-		if !waits { // most calls: they are polls
-			return nil
-		}
-		lease = uuid.NewString()
-		out, err = collect(tx.Query(ctx, sqlLease, c.Caller, from, over, c.Now, answerBytes, answerLetters, lease, c.Now.Add(o.Limits.Lease)))
-		return err
+	lease = uuid.NewString()
+	out, err = o.handOut(ctx, c, from, func(ctx context.Context, tx *pg.Tx, ids []int64) (pgx.Rows, error) {
+		return tx.Query(ctx, sqlLease, ids, c.Now, lease, c.Now.Add(o.Limits.Lease))
 	})
 	if err != nil || len(out) == 0 {
 		return "", nil, err
 	}
-	slices.SortFunc(out, func(a, b Letter) int { return int(a.ID - b.ID) })
 	return lease, out, nil
+}
+
+// handOut takes what fits one answer. Most calls find nothing: they are polls.
+func (o *Office) handOut(ctx context.Context, c Call, from string, take func(ctx context.Context, tx *pg.Tx, ids []int64) (pgx.Rows, error)) (out []Letter, err error) {
+	var ids []int64
+	look := statement{sqlWaiting, []any{c.Caller, from, unix(since(c.Now, o.Limits.LetterTTL)), c.Now, answerLetters}, func(rows pgx.Rows) (err error) {
+		ids, err = fitting(rows)
+		return err
+	}}
+	err = o.do(ctx, c, look, func(ctx context.Context, tx *pg.Tx) (err error) {
+		out = nil
+		if len(ids) > 0 {
+			out, err = collect(take(ctx, tx, ids))
+		}
+		return err
+	})
+	slices.SortFunc(out, func(a, b Letter) int { return cmp.Compare(a.ID, b.ID) })
+	return out, err
+}
+
+// fitting are the ids of the letters of one answer: at most answerBytes, but one at least.
+func fitting(rows pgx.Rows) (ids []int64, err error) {
+	var id, size int64
+	sum := int64(0)
+	_, err = pgx.ForEachRow(rows, []any{&id, &size}, func() error {
+		if sum += size; sum <= answerBytes || len(ids) == 0 {
+			ids = append(ids, id)
+		}
+		return nil
+	})
+	return ids, err
 }
 
 // Collected deletes what was handed out under the lease: it has arrived.

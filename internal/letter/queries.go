@@ -66,24 +66,20 @@ SELECT known, refusal, id, sent_at, waiting, of_sender, bytes, total, total_byte
 
 	sqlDeleteLetter = `DELETE FROM letters WHERE id = $1::bigint AND sent_at <= $2::double precision`
 
-	// sqlWaiting are the letters of one answer: the oldest, at most $6 of them and of
-	// $5 bytes, but one at least.
-	sqlWaiting = `SELECT w.id FROM (
-    SELECT id, sum(octet_length(body)) OVER (ORDER BY id) - octet_length(body) AS before FROM letters
-    WHERE recipient = $1 AND ($2 = '' OR sender = $2) AND sent_at > $3::double precision AND (lease_until IS NULL OR lease_until <= $4::timestamptz)
-    ORDER BY id LIMIT $6::bigint) AS w
-  WHERE w.before < $5::bigint`
+	// sqlWaiting are the letters that could be handed out, the oldest first, with their
+	// sizes: how many fit one answer is counted outside.
+	sqlWaiting = `SELECT id, octet_length(body) FROM letters
+WHERE recipient = $1 AND ($2 = '' OR sender = $2) AND sent_at > $3::double precision AND (lease_until IS NULL OR lease_until <= $4::timestamptz)
+ORDER BY id LIMIT $5::bigint`
 
-	sqlAnyWaiting = `SELECT EXISTS (SELECT FROM letters
-    WHERE recipient = $1 AND ($2 = '' OR sender = $2) AND sent_at > $3::double precision AND (lease_until IS NULL OR lease_until <= $4::timestamptz))`
-
-	sqlPeek = `SELECT id, sent_at, sender, mtype, body FROM letters WHERE id = ANY(ARRAY(` + sqlWaiting + `)) ORDER BY id`
+	sqlShow = `SELECT id, sent_at, sender, mtype, body FROM letters
+WHERE id = ANY($1::bigint[]) AND (lease_until IS NULL OR lease_until <= $2::timestamptz)`
 
 	// The rows are locked in the order of id and looked at again: what another reader
 	// took in between is left out.
-	sqlLease = `UPDATE letters SET lease = $7::uuid, lease_until = $8::timestamptz
-WHERE id = ANY(ARRAY(SELECT c.id FROM letters AS c WHERE c.id = ANY(ARRAY(` + sqlWaiting + `))
-  AND (c.lease_until IS NULL OR c.lease_until <= $4::timestamptz) ORDER BY c.id FOR UPDATE))
+	sqlLease = `UPDATE letters SET lease = $3::uuid, lease_until = $4::timestamptz
+WHERE id = ANY(ARRAY(SELECT c.id FROM letters AS c WHERE c.id = ANY($1::bigint[])
+  AND (c.lease_until IS NULL OR c.lease_until <= $2::timestamptz) ORDER BY c.id FOR UPDATE))
 RETURNING id, sent_at, sender, mtype, body`
 
 	sqlHeld = `WHERE id = ANY(ARRAY(SELECT c.id FROM letters AS c WHERE c.recipient = $1 AND c.lease = $2::uuid ORDER BY c.id FOR UPDATE))`
@@ -129,7 +125,7 @@ const (
 
 // statements lists all, for the test that plans them.
 var statements = []string{
-	sqlNonce, sqlMailboxExists, sqlPublish, sqlAddKeys, sqlUnclaimed, sqlCountKeys, sqlSeen, sqlKeys, sqlClaimKey, sqlSend, sqlLockMailbox, sqlAnyWaiting,
-	sqlDeleteLetter, sqlPeek, sqlLease, sqlCollected, sqlGiveBack, sqlRefuse, sqlEvictRefusals, sqlKeyAllowed, sqlAddAPIKey, sqlAPIKeys, sqlSetDisabled,
+	sqlNonce, sqlMailboxExists, sqlPublish, sqlAddKeys, sqlUnclaimed, sqlCountKeys, sqlSeen, sqlKeys, sqlClaimKey, sqlSend, sqlLockMailbox, sqlWaiting,
+	sqlDeleteLetter, sqlShow, sqlLease, sqlCollected, sqlGiveBack, sqlRefuse, sqlEvictRefusals, sqlKeyAllowed, sqlAddAPIKey, sqlAPIKeys, sqlSetDisabled,
 	sqlDropAPIKey, sqlSweepNonces, sqlSweepLetters, sqlSweepRefusals, sqlSweepKeys, sqlSweepMailboxes,
 }

@@ -164,19 +164,22 @@ func TestL1_CallsAreBoundedByNetworkAddress(t *testing.T) {
 		c.AddressPerMin = 3
 		c.Address = func(r *http.Request) string { return r.Header.Get("X-Test-Address") }
 	})
-	for _, origin := range []string{"198.51.100.1", "2001:db8::1", "127.0.0.1", "::1"} {
+	for origin, counts := range map[string]bool{"198.51.100.1": true, "2001:db8::1": true, "127.0.0.1": false, "::1": false, "::ffff:127.0.0.1": false} {
 		r := *p.Relay
 		r.Header = http.Header{"X-Test-Address": {origin}}
 		for range 3 {
 			p.ok(r.Call(p.ctx(), relaytest.NewUser(), "count_keys", map[string]any{}, nil))
 		}
 		err := r.Call(p.ctx(), relaytest.NewUser(), "count_keys", map[string]any{}, nil)
-		if origin == "127.0.0.1" || origin == "::1" {
-			p.ok(err)
-		} else {
+		if counts {
 			p.refused(err, 429, "rate limit")
+		} else {
+			p.ok(err)
 		}
 	}
+	neighbour := *p.Relay
+	neighbour.Header = http.Header{"X-Test-Address": {"2001:db8::ffff:2"}} // of the same /64
+	p.refused(neighbour.Call(p.ctx(), relaytest.NewUser(), "count_keys", map[string]any{}, nil), 429, "rate limit")
 }
 
 // TestL1_MailboxCapPerSender hits one sender only.

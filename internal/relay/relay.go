@@ -9,7 +9,6 @@
 package relay
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -251,13 +250,23 @@ func answer(w http.ResponseWriter, status int, v any) error {
 	return nil
 }
 
-// address is the client's network address, for limits.
-func (r *Relay) address(req *http.Request) string { return cmp.Or(r.cfg.Address(req), "unknown") }
+// address is the client's network address, for limits: of IPv6 the /64, which is
+// what one customer has.
+func (r *Relay) address(req *http.Request) string {
+	a, err := netip.ParseAddr(r.cfg.Address(req))
+	if err != nil {
+		return "unknown"
+	}
+	if a = a.Unmap(); a.Is6() {
+		return netip.PrefixFrom(a.WithZone(""), 64).Masked().String()
+	}
+	return a.String()
+}
 
 // local reports a client on this machine.
 func (r *Relay) local(req *http.Request) bool {
 	a, err := netip.ParseAddr(r.cfg.Address(req))
-	return err == nil && a.IsLoopback()
+	return err == nil && a.Unmap().IsLoopback()
 }
 
 // takeOrigin counts a call, or whatever buckets count, against a network address.
