@@ -154,6 +154,14 @@ func (c *Call) line(b []byte) error {
 	return err
 }
 
+// done tells programs, when --json asks for it, what was done to what.
+func (c *Call) done(name, value, did string) error {
+	if !c.Has("--json") {
+		return nil
+	}
+	return c.line(post.Object{}.Add(name, value).Add(did, true).Bytes())
+}
+
 func (c *Call) printf(format string, args ...any) error {
 	return c.line(fmt.Appendf(nil, format, args...))
 }

@@ -231,7 +231,7 @@ func (c *Call) contacts(ctx context.Context) error {
 			return fmt.Errorf("no saved contact '%s' to remove here", post.Printable(c.Get("--remove"), 80))
 		}
 		c.say("removed contact '%s' (%s)", orUnnamed(contact.Name), contact.Address)
-		return nil
+		return c.done("fingerprint", contact.Address, "removed")
 	case c.Has("--show"):
 		contact, ok := p.find(c.Get("--show"))
 		if !ok && letter.IsAddress(c.Get("--show")) {

@@ -377,3 +377,18 @@ func TestL2_BrokenKeysOfAPeerBlockNothing(t *testing.T) {
 	w.do("alice", "outbox", "drop", w.records(w.do("alice", "outbox", "--json").out)[0]["id"].(string))
 	equal(t, "outbox", w.outbox("alice"), []string(nil))
 }
+
+// 6.3, 7.4: a one-time key that was claimed long ago still opens a letter after many replenishments.
+func TestL2_ClaimedKeysAreNotEvicted(t *testing.T) {
+	t.Parallel()
+	w := plainWorld(t)
+	w.people("bob")
+	h := newHostile(w)
+	h.begin(w.ids["bob"]) // claims one of the first hundred
+	for range 8 {
+		w.plain.SpendKeys(w.ids["bob"])
+		contains(t, w.do("bob", "sync").out, `"replenished": true`)
+	}
+	h.write(w.ids["bob"], `{"id":"1","kind":"msg","text":"by an old key"}`)
+	equal(t, "texts", texts(w.receive("bob", h.address)), []string{"by an old key"})
+}

@@ -276,6 +276,7 @@ func (c *Call) leave(ctx context.Context, name string) error {
 }
 
 func (c *Call) join(ctx context.Context, p *people, name string) error {
+	gid := ""
 	err := p.store.Tx(ctx, func(tx *store.Tx) error {
 		left, err := tx.Left()
 		if err != nil {
@@ -283,6 +284,7 @@ func (c *Call) join(ctx context.Context, p *people, name string) error {
 		}
 		for _, g := range left {
 			if g.Name == name || g.ID == name {
+				gid = g.ID
 				return tx.Rejoin(g.ID)
 			}
 		}
@@ -292,5 +294,5 @@ func (c *Call) join(ctx context.Context, p *people, name string) error {
 		return err
 	}
 	c.say("you are back in group '%s' with the next letter of a member who has you on the list", post.Printable(name, 80))
-	return nil
+	return c.done("group_id", gid, "joined")
 }

@@ -121,10 +121,11 @@ func (c *Call) revokeInvite(ctx context.Context) error {
 	if err == nil && !found {
 		err = errors.New("no such invite code")
 	}
-	if err == nil {
-		c.say("revoked %s", c.Pos(1))
+	if err != nil {
+		return err
 	}
-	return err
+	c.say("revoked %s", c.Pos(1))
+	return c.done("code", c.Pos(1), "revoked")
 }
 
 func (c *Call) watchInvites(ctx context.Context) error {

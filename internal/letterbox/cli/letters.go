@@ -444,5 +444,8 @@ func (c *Call) changeOutbox(ctx context.Context) error {
 	if err == nil && !found {
 		err = fmt.Errorf("there is no such letter to %s: %s", verb, post.Printable(id, 80))
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return c.done("id", id, verb)
 }

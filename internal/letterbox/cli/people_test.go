@@ -42,7 +42,7 @@ func TestL2_Contacts(t *testing.T) {
 	w.want(2, "alice", "contacts", "--show", "nobody")
 	w.want(2, "alice", "contacts", "--show", "bob", "--remove", "bob")
 	w.want(2, "alice", "contacts", "--remove", "nobody")
-	w.do("alice", "contacts", "--remove", address1)
+	equal(t, "json", w.do("alice", "contacts", "--remove", address1, "--json").out, `{"fingerprint": "`+address1+`", "removed": true}`+"\n")
 	w.do("alice", "contacts", "--remove", w.ids["bob"])
 	equal(t, "removed", w.do("alice", "contacts").out, "")
 }
