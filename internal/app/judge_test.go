@@ -51,8 +51,21 @@ var ready = []string{
 	"decisions",
 	"dm",
 	"files",
+	"mcp",
 	"message_types",
 	"owner_accounts",
+	"permissions",
+	"sdk_events",
+	"task_fail",
+	"task_life",
+	"task_park",
+	"task_plan",
+	"task_races",
+	"task_reattach",
+	"task_requests",
+	"task_rest",
+	"task_stop",
+	"telemetry",
 }
 
 func TestB1_JudgeGateway(t *testing.T) {

@@ -100,7 +100,7 @@ func racing(races map[string]func(t *testing.T, r *goldenRun)) func(t *testing.T
 }
 
 var (
-	taskRaces     = racing(map[string]func(t *testing.T, r *goldenRun){"Accept": raceAccept, "Ends": raceEnds, "Cancel": raceCancel, "Steps": raceSteps})
+	taskRaces     = racing(map[string]func(t *testing.T, r *goldenRun){"Accept": raceAccept, "Ends": raceEnds, "Cancel": raceCancel})
 	approvalRaces = racing(map[string]func(t *testing.T, r *goldenRun){"Decisions": raceDecisions})
 	inboxRaces    = racing(map[string]func(t *testing.T, r *goldenRun){"Claim": raceInbox})
 )
@@ -170,29 +170,6 @@ func raceCancel(t *testing.T, r *goldenRun) {
 			r.ended(t, id, "complete", 1, "^"+text+"$")
 		} else {
 			r.ended(t, id, "cancelled", 0, "^"+text+"$")
-		}
-	}
-}
-
-// raceSteps: no step is handed out twice.
-func raceSteps(t *testing.T, r *goldenRun) {
-	var steps []any
-	for i := range racers {
-		steps = append(steps, map[string]any{"id": fmt.Sprintf("s%d", i), "title": "x", "prompt": "x", "depends_on": []any{}})
-	}
-	_, row := r.task(t, "many steps", map[string]any{"execution_plan": map[string]any{"steps": steps}}, true)
-	given := map[string]int{}
-	for _, a := range r.atOnce(t, []string{r.vars["agentToken"]}, same(call{method: "POST", path: "/api/gateway/tasks/" + row + "/claim-step", body: map[string]any{"executor_id": r.vars["executor"]}})) {
-		if step, _ := a.Map()["step"].(map[string]any); a.OK() && step != nil {
-			given[str(step, "id")]++
-		}
-	}
-	if len(given) == 0 {
-		t.Error("[bridge 2.8] no step was handed out")
-	}
-	for id, n := range given {
-		if n > 1 {
-			t.Errorf("[bridge 2.8] step %s was handed out %d times", id, n)
 		}
 	}
 }
