@@ -95,6 +95,9 @@ func (h *house) letters(ctx context.Context) error {
 				return err
 			}
 		}
+		if err := h.handOver(ctx, post.URL, seconds); err != nil {
+			return err
+		}
 	}
 	return nil
 }
