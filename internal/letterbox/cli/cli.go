@@ -13,6 +13,7 @@ import (
 
 	"github.com/agntchat/agntchat/internal/letterbox/post"
 	"github.com/agntchat/agntchat/internal/letterbox/store"
+	"github.com/agntchat/agntchat/internal/wire/letter"
 )
 
 // Exit codes (contract letters section 3).
@@ -126,6 +127,9 @@ func report(w io.Writer, err error) int {
 		return exitFailed
 	}
 	_, _ = fmt.Fprintf(w, "[retalk] %s\n", strings.TrimSpace(err.Error()))
+	if strings.Contains(err.Error(), letter.TextStale) {
+		_, _ = fmt.Fprintf(w, "[retalk] the clock of this machine and the relay's differ by more than %d seconds\n", letter.ClockWindow)
+	}
 	if _, ok := errors.AsType[seriousError](err); ok || errors.Is(err, store.ErrDamaged) {
 		return exitSerious
 	}

@@ -326,6 +326,10 @@ func TestL2_Bug3_WedgedSessionsHealWithoutLoss(t *testing.T) {
 		equal(t, "unreadable", r.out, "")
 		contains(t, r.err, "could not be opened")
 		contains(t, w.do("bob", "outbox").out, "unreadable")
+		for _, r := range w.records(w.do("bob", "outbox", "--json").out) {
+			w.do("bob", "outbox", "drop", r["hash"].(string))
+		}
+		equal(t, "forgotten", w.do("bob", "outbox").out, "")
 		w.do("alice", "sync")
 		equal(t, "healed", texts(w.receive("bob", "alice")), []string{"three", "four"})
 		w.do("bob", "send", "--peer", "alice", "five")

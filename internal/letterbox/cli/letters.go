@@ -435,7 +435,9 @@ func (c *Call) changeOutbox(ctx context.Context) error {
 	found := false
 	err = s.Tx(ctx, func(tx *store.Tx) (err error) {
 		if verb == "drop" {
-			found, err = tx.DropOutgoing(id)
+			if found, err = tx.DropOutgoing(id); err == nil && !found {
+				found, err = tx.DropUnreadable(id)
+			}
 		} else {
 			found, err = tx.Revive(id)
 		}

@@ -107,7 +107,7 @@ func table() []Command {
 		{Name: "register", Summary: "publish keys", Run: (*Call).sync, Help: "As sync, without sending anything."},
 		{
 			Name: "outbox", Usage: "[retry ID | drop ID]", Summary: "letters nobody acknowledged yet", Run: (*Call).outbox, Max: 2, Words: []string{"retry", "drop"},
-			Help: "Prints id, address, state, age and problem. States: queued (not at the relay yet), at_relay, refused (its recipient would not have it), dead (given up). Letters that came and could not be opened are listed as unreadable.",
+			Help: "Prints id, address, state, age and problem. States: queued (not at the relay yet), at_relay, refused (its recipient would not have it), dead (given up). Letters that came and could not be opened are listed as unreadable, under the hash of their ciphertext; their senders were asked for another copy.",
 		},
 		{
 			Name: "config", Summary: "settings of all your identities", Run: (*Call).configure, Bare: true,

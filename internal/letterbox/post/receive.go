@@ -33,7 +33,7 @@ type Failure struct{ Peer, Text string }
 // Receive fetches the letters of the chosen peers once and gives each to deliver, the oldest first of each peer. A letter is
 // acknowledged, which lets its sender forget it, after deliver returned nil: by then deliver must have put it where a crash
 // cannot reach it. When deliver fails, or the process ends, the same letter with the same ID is given again by the next
-// Receive. Two processes may receive at once; deliver then runs in one of them at a time.
+// Receive. Two processes may receive at once; deliver then runs in one of them at a time, and must not receive itself.
 //
 // Errors: [ErrPinMismatch], which stops everything; those of a call; what deliver said.
 func (b *Box) Receive(ctx context.Context, o ReceiveOptions, deliver func(Letter) error) (Received, error) {

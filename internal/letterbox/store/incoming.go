@@ -139,6 +139,11 @@ func (t *Tx) Unreadable() ([]Unreadable, error) {
 	})
 }
 
+// DropUnreadable forgets one, named by its hash or the first half of it, and says whether it was there.
+func (t *Tx) DropUnreadable(hash string) (bool, error) {
+	return t.changed(sqlDropUnreadable, hash, hash)
+}
+
 // Saved is a letter of the history.
 type Saved struct {
 	N         int64

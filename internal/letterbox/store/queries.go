@@ -104,6 +104,7 @@ const (
 
 	sqlAddUnreadable  = `INSERT INTO unreadable(hash, peer, at, problem) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING`
 	sqlUnreadable     = `SELECT hash, peer, at, problem FROM unreadable ORDER BY n`
+	sqlDropUnreadable = `DELETE FROM unreadable WHERE hash = ? OR substr(hash, 1, 32) = ?`
 	sqlTrimUnreadable = `DELETE FROM unreadable WHERE n NOT IN (SELECT n FROM unreadable ORDER BY n DESC LIMIT ?)`
 
 	sqlGroups      = `SELECT gid, name, members FROM groups ORDER BY name`
