@@ -2,6 +2,10 @@ package letter
 
 // Times come from the caller (relay: an injectable clock); nothing here asks the
 // database for the time.
+//
+// Where the letters of one recipient are looked for, the age is compared as
+// sent_at + 0, so that the index on sent_at cannot serve: most letters are young
+// enough, and a planner without fresh statistics would read that whole index.
 
 // sqlNonce gives a row when the nonce is new or old enough to be forgotten.
 const sqlNonce = `INSERT INTO letter_nonces (nonce, seen_at) VALUES ($1::bytea, $2::timestamptz)
@@ -51,7 +55,7 @@ const (
     count(*) FILTER (WHERE NOT leased) AS waiting, count(*) FILTER (WHERE NOT leased AND sender = $2) AS of_sender,
     COALESCE(sum(size) FILTER (WHERE NOT leased), 0)::bigint AS bytes, count(*) AS total, COALESCE(sum(size), 0)::bigint AS total_bytes
   FROM (SELECT sender, octet_length(body) AS size, lease_until IS NOT NULL AND lease_until > $5::timestamptz AS leased
-    FROM letters WHERE recipient = $1 AND sent_at > $4::double precision) AS l
+    FROM letters WHERE recipient = $1 AND sent_at + 0 > $4::double precision) AS l
 ), kept AS (
   INSERT INTO letters (sent_at, sender, recipient, mtype, hash, body)
   SELECT $7::double precision, $2, $1, $8::bigint, $3::bytea, $9::bytea FROM a
@@ -69,7 +73,7 @@ SELECT known, refusal, id, sent_at, waiting, of_sender, bytes, total, total_byte
 	// sqlWaiting are the letters that could be handed out, the oldest first, with their
 	// sizes: how many fit one answer is counted outside.
 	sqlWaiting = `SELECT id, octet_length(body) FROM letters
-WHERE recipient = $1 AND ($2 = '' OR sender = $2) AND sent_at > $3::double precision AND (lease_until IS NULL OR lease_until <= $4::timestamptz)
+WHERE recipient = $1 AND ($2 = '' OR sender = $2) AND sent_at + 0 > $3::double precision AND (lease_until IS NULL OR lease_until <= $4::timestamptz)
 ORDER BY id LIMIT $5::bigint`
 
 	sqlShow = `SELECT id, sent_at, sender, mtype, body FROM letters
