@@ -132,42 +132,35 @@ func killAnywhere(t *testing.T, w *world) {
 		}
 	}
 	kills := 0
-	for round := range 24 {
-		text := fmt.Sprintf("letter %d", round)
-		g.arm(-1, 0, nil)
-		p := w.gated(gated, "alice", "send", "--peer", "bob", text)
-		if rnd.IntN(2) == 0 {
-			g.arm(rnd.IntN(5), rnd.IntN(places), p.kill)
-		}
-		_, code := p.end()
-		switch code {
-		case 0:
-			sure[text] = true
-		case -1:
-			kills++
-		}
-		p = w.gated(gated, "bob", "receive", "--peer", "alice")
-		if rnd.IntN(3) > 0 {
-			g.arm(rnd.IntN(8), rnd.IntN(places), p.kill)
-		}
+	senders, receivers := everyPlace(rnd, 5), everyPlace(rnd, 7)
+	// killed runs a command and kills it at a place.
+	killed := func(at spot, who string, args ...string) ([]string, int) {
+		started := make(chan *process, 1)
+		g.arm(at.request, at.place, func() { (<-started).kill() })
+		p := w.gated(gated, who, args...)
+		started <- p
 		lines, code := p.end()
+		g.arm(-1, 0, nil)
 		if code == -1 {
 			kills++
 		}
+		return lines, code
+	}
+	for round := range receivers {
+		text := fmt.Sprintf("letter %d", round)
+		if _, code := killed(senders[round%len(senders)], "alice", "send", "--peer", "bob", text); code == 0 {
+			sure[text] = true
+		}
+		lines, code := killed(receivers[round], "bob", "receive", "--peer", "alice")
 		take(lines, code != 0)
-		if rnd.IntN(4) == 0 {
-			p = w.gated(gated, "alice", "sync")
-			g.arm(rnd.IntN(5), rnd.IntN(places), p.kill)
-			if _, code = p.end(); code == -1 {
-				kills++
-			}
+		if round%4 == 0 {
+			killed(spot{rnd.IntN(5), rnd.IntN(places)}, "alice", "sync")
 		}
 	}
 	t.Logf("%d kills", kills)
 	if kills < 6 {
 		t.Fatalf("only %d kills", kills)
 	}
-	g.arm(-1, 0, nil)
 	// Without kills, everything arrives and both outboxes empty. A relay of ours keeps what it handed out for its lease.
 	for deadline := time.Now().Add(patience); w.outbox("alice") != nil; {
 		if time.Now().After(deadline) {
@@ -192,6 +185,20 @@ func killAnywhere(t *testing.T, w *world) {
 			t.Errorf("%q came as %d letters", text, n)
 		}
 	}
+}
+
+// spot is where a process is killed: at which request, and where on its way.
+type spot struct{ request, place int }
+
+// everyPlace is every spot of so many requests, in an order that the seed chooses.
+func everyPlace(rnd *rand.Rand, requests int) (list []spot) {
+	for r := range requests {
+		for p := range places {
+			list = append(list, spot{r, p})
+		}
+	}
+	rnd.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list
 }
 
 // gated runs a command through the gate.
