@@ -58,8 +58,18 @@ var toolRows = map[string]toolRow{
 	"update_soul": {`{"soul_md":"x"}`, "in forbidden forbidden forbidden approval_required", "in forbidden forbidden forbidden approval_required", taken},
 	"end_turn":    {`{"reason":"task_complete"}`, everyone, everyone, everyone},
 	"web_fetch":   {`{"url":"{web}/healthz"}`, everyone, everyone, taken},
-	"list_apis":   {`{}`, everyone, everyone, taken},
-	"call_api":    {`{"api":"crm","path":"/who"}`, "in not_found not_found not_found not_found", nobody, taken},
+	"create_task": {`{"conversation_id":"{room}","title":"x","assigned_to":["{nova}"]}`, bothInRoom, nobody, taken},
+	// {task} is one of nova, asked for in the room, at which nothing runs in this turn.
+	"complete_task":      {`{"task_id":"{task}","response":"x"}`, bothInRoom, nobody, "not_assigned not_assigned not_found not_found not_found"},
+	"fail_task":          {`{"task_id":"{task}","error":"x"}`, bothInRoom, nobody, "not_assigned not_assigned not_found not_found not_found"},
+	"update_task_status": {`{"task_id":"{task}","status":"in_progress"}`, bothInRoom, nobody, taken},
+	"update_task":        {`{"task_id":"{task}","title":"x"}`, bothInRoom, nobody, taken},
+	"report_progress":    {`{"task_id":"{task}","progress":{"current_step":"x"}}`, "queue_item_not_found queue_item_not_found not_found not_found not_found", "queue_item_not_found queue_item_not_found not_found not_found not_found", taken},
+	"ask_person":         {`{"task_id":"{task}","question":"x"}`, "not_running not_running not_found not_found not_found", nobody, taken},
+	"wait_for_subtasks":  {`{"task_id":"{task}","mode":"all"}`, "no_open_subtasks no_open_subtasks not_found not_found not_found", nobody, taken},
+	"get_task":           {`{"task_id":"{task}"}`, bothInRoom, nobody, taken},
+	"list_apis":          {`{}`, everyone, everyone, taken},
+	"call_api":           {`{"api":"crm","path":"/who"}`, "in not_found not_found not_found not_found", nobody, taken},
 	// Anybody may make an agent ask; only its owner is asked.
 	"request_credential":   {`{"label":"Weather","endpoint":"https://api.example.com"}`, everyone, everyone, taken},
 	"call_with_credential": {`{"credential_id":"` + uuid.NewString() + `"}`, "not_found forbidden forbidden forbidden forbidden", "not_found forbidden forbidden forbidden forbidden", taken},
@@ -119,7 +129,8 @@ type toolWorld struct {
 	tokens  map[string]string
 	ids     map[string]string
 	fill    *strings.Replacer
-	side    string
+	room    string // of the columns
+	side    string // where everybody asks
 	secret  string
 	planted string
 	dead    string
@@ -191,7 +202,8 @@ func newToolWorld(t *testing.T) *toolWorld {
 			do("owner", "DELETE", "/api/tools/"+spec.Name+"/assign/"+w.ids["lyra"], nil, nil, 204)
 		}
 	}
-	w.fill = strings.NewReplacer("{room}", target, "{file}", up.StorageKey, "{kin}", w.ids["kin"], "{web}", s.URL)
+	w.room = target
+	w.fill = strings.NewReplacer("{room}", target, "{file}", up.StorageKey, "{kin}", w.ids["kin"], "{nova}", w.ids["nova"], "{web}", s.URL)
 	return w
 }
 
@@ -225,6 +237,11 @@ func (w *toolWorld) sources(text string) map[string]string {
 func (w *toolWorld) tool(name, args, agent, caller, source, token string) string {
 	w.t.Helper()
 	at := map[string]any{"conversation_id": w.side, "source_message_id": source}
+	if strings.Contains(args, "{task}") { // a new one: most of these tools change it
+		var made struct{ ID string }
+		call(w.t, w.s.URL, w.tokens["owner"], "POST", "/api/conversations/"+w.room+"/tasks", map[string]any{"title": "t" + uuid.NewString(), "description": w.planted, "assignedTo": []string{w.ids["nova"]}}, 201, &made)
+		args = strings.ReplaceAll(args, "{task}", made.ID)
+	}
 	raw := json.RawMessage(w.fill.Replace(args))
 	path, body := "/api/mcp/call", map[string]any{"tool_name": name, "args": raw, "context": at}
 	rpc := caller == "owner" || caller == "removed"

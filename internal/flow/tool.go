@@ -156,7 +156,8 @@ type ToolGate interface {
 }
 
 // TaskRequesters tells on whose behalf a task runs; ok is false when the agent
-// does not work at it.
+// does not work at it. VisibleTo fails when somebody has nothing to do with a task.
 type TaskRequesters interface {
 	RequesterOf(ctx context.Context, agent id.Participant, task id.Task) (person id.Participant, ok bool, err error)
+	VisibleTo(ctx context.Context, who access.Actor, task id.Task) error
 }

@@ -164,6 +164,9 @@ func (t *Tools) run(ctx context.Context, actor access.Actor, call ToolCall, spec
 	if err != nil {
 		return asRefusal(ToolResult{}, err)
 	}
+	if err := t.mayName(ctx, c, args); err != nil {
+		return asRefusal(ToolResult{}, err)
+	}
 	one := t.tools[tool.Key(spec.Name)]
 	if out, err := t.ask(ctx, one, c, args); err != nil || out.Refused != nil {
 		return asRefusal(out, err)
@@ -182,6 +185,16 @@ func (t *Tools) run(ctx context.Context, actor access.Actor, call ToolCall, spec
 		out.Text, rec.Untrusted = directive.Fence(out.Source, out.Text), true
 	}
 	return out, nil
+}
+
+// mayName: a task beyond the run's own is named on behalf of somebody who has to do
+// with it; the agent's part is checked by the tool.
+func (t *Tools) mayName(ctx context.Context, c ToolCaller, args ToolArgs) error {
+	named, err := id.Parse[id.Task](args.Text("task_id"))
+	if err != nil || named == c.Task || t.Tasks == nil {
+		return nil
+	}
+	return t.Tasks.VisibleTo(ctx, c.Person, named)
 }
 
 // ask holds a call that a person has to allow.

@@ -116,3 +116,22 @@ type ToolCallRow struct {
 type ToolCallRows struct {
 	ToolCalls []ToolCallRow `json:"toolCalls"`
 }
+
+// AgentUsage answers GET /api/agents/:id/usage: sums over the last days, as bridges
+// reported them to POST /api/usage.
+type AgentUsage struct {
+	Days                     int          `json:"days"`
+	Requests                 int          `json:"requests"`
+	InputTokens              int64        `json:"inputTokens"`
+	OutputTokens             int64        `json:"outputTokens"`
+	CacheReadInputTokens     int64        `json:"cacheReadInputTokens"`
+	CacheCreationInputTokens int64        `json:"cacheCreationInputTokens"`
+	CacheHitRate             *float64     `json:"cacheHitRate"` // of all input, 0 to 1; null without input
+	StableParts              []StablePart `json:"stableParts"`  // newest first
+}
+
+// StablePart is what an agent is told in every turn, by its hash, and since when.
+type StablePart struct {
+	Hash  string `json:"hash"`
+	Since Time   `json:"since"`
+}

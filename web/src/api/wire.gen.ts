@@ -2099,6 +2099,29 @@ export interface ToolCallRows {
   toolCalls: ToolCallRow[];
 }
 
+/**
+ * AgentUsage answers GET /api/agents/:id/usage: sums over the last days, as bridges
+ * reported them to POST /api/usage.
+ */
+export interface AgentUsage {
+  days: number;
+  requests: number;
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadInputTokens: number;
+  cacheCreationInputTokens: number;
+  /** of all input, 0 to 1; null without input */
+  cacheHitRate: number | null;
+  /** newest first */
+  stableParts: StablePart[];
+}
+
+/** StablePart is what an agent is told in every turn, by its hash, and since when. */
+export interface StablePart {
+  hash: string;
+  since: Time;
+}
+
 // --- wire.go
 
 /** Map is people's own JSON object: never renamed, never reordered by us. */
