@@ -208,3 +208,44 @@ func TestL2_ShowWeb(t *testing.T) {
 		t.Fatalf("exit code %d", code)
 	}
 }
+
+// 6.1 groups: rooms and conversations of two are apart in history and view, and a room is followed live.
+func TestL2_RoomsAreIsolated(t *testing.T) {
+	t.Parallel()
+	w := plainWorld(t)
+	w.people("alice", "bob", "dave")
+	w.do("alice", "group", "create", "team", "bob")
+	w.do("alice", "group", "create", "family", "dave,bob")
+	w.do("alice", "send", "--group", "team", "work ping", "--save")
+	w.do("alice", "send", "--group", "family", "dinner at 7", "--save")
+	w.do("alice", "send", "--peer", "bob", "for bob only", "--save")
+	got := w.receive("bob", "alice", "--save")
+	equal(t, "bob", []any{texts(got), got[0]["group"], got[1]["group"], got[2]["group"]}, []any{[]string{"work ping", "dinner at 7", "for bob only"}, "team", "family", nil})
+	for _, who := range []string{"alice", "bob"} {
+		equal(t, who, texts(w.records(w.do(who, "history", "--group", "team").out)), []string{"work ping"})
+		equal(t, who, texts(w.records(w.do(who, "history", "--group", "family").out)), []string{"dinner at 7"})
+		equal(t, who, len(w.records(w.do(who, "history").out)), 3)
+	}
+	equal(t, "of two", texts(w.records(w.do("bob", "history", "--peer", "alice").out)), []string{"for bob only"})
+	if out := w.run("alice", "show", "alice", "--group", "team").out; !strings.Contains(out, "work ping") || strings.Contains(out, "dinner") || strings.Contains(out, "bob only") {
+		t.Fatal(out)
+	}
+	lines, _ := w.start("bob", false, "show", "bob", "--group", "team", "--follow")
+	next(t, lines, "work ping")
+	w.do("alice", "send", "--group", "family", "not here")
+	w.do("alice", "send", "--group", "team", "live")
+	next(t, lines, "🔵 alice")
+	for deadline := time.After(patience); ; {
+		select {
+		case l := <-lines:
+			if strings.Contains(l, "not here") {
+				t.Fatal("another room's letter is shown")
+			}
+			if strings.Contains(l, "live") {
+				return
+			}
+		case <-deadline:
+			t.Fatal("the live letter is not shown")
+		}
+	}
+}

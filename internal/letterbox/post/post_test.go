@@ -213,6 +213,19 @@ func TestL2_StrangeAnswers(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
+	// An endless letter, and a call's endless answer.
+	answer.Store(`[{"from":"` + from + `","mtype":9,"body":"` + strings.Repeat("x", 9<<20) + `"}]`)
+	if _, err := b.Poll(t.Context(), post.ReceiveOptions{Peers: []string{from}}, nil); err == nil || !strings.Contains(err.Error(), "a letter of more than") {
+		t.Fatalf("an endless letter: %.200v", err)
+	}
+	answer.Store(`[` + strings.Repeat(`{"from":"`+from+`","mtype":9,"body":"`+strings.Repeat("x", 3<<20)+`"},`, 4) + `{}]`)
+	if _, err := b.Poll(t.Context(), post.ReceiveOptions{Peers: []string{from}}, nil); err != nil {
+		t.Fatalf("four long letters: %.200v", err)
+	}
+	answer.Store(`{"identity_key":"` + strings.Repeat("x", 2<<20) + `"}`)
+	if _, err := b.FetchKeys(t.Context(), from); err == nil || !strings.Contains(err.Error(), "no answer") {
+		t.Fatalf("an endless answer: %.200v", err)
+	}
 	if _, err := b.Hints(t.Context()); !errors.Is(err, post.ErrNoPush) {
 		t.Fatal(err)
 	}

@@ -29,7 +29,8 @@ const (
 	infoTimeout = 4 * time.Second
 	maxAnswer   = 1 << 20 // bytes of an answer that is not a list of letters
 	maxLetters  = 1 << 30 // bytes of a list of letters, of which no more than one letter is in memory
-	maxBody     = 4 << 20 // characters of one letter's ciphertext
+	maxLetter   = 8 << 20 // bytes of one letter in such a list
+	maxBody     = 4 << 20 // characters of its ciphertext; a longer one is passed over
 )
 
 // defaultAgent: relays behind some proxies turn away programs that do not look like a browser (contract letters 1.1).
@@ -264,7 +265,8 @@ func (r *relay) letters(ctx context.Context, tool string, args map[string]any, s
 		return "", err
 	}
 	defer func() { _ = body.Close() }()
-	l := &letterReader{dec: json.NewDecoder(io.LimitReader(body, maxLetters)), see: func(m letter.Message) error {
+	in := &bounded{r: io.LimitReader(body, maxLetters), left: maxLetter}
+	l := &letterReader{dec: json.NewDecoder(in), in: in, see: func(m letter.Message) error {
 		slow.Reset(callTimeout)
 		return see(m)
 	}}
@@ -278,8 +280,24 @@ func (r *relay) letters(ctx context.Context, tool string, args map[string]any, s
 	return l.lease, nil
 }
 
+// bounded ends a stream when more than a letter's worth came since the last letter was whole: the decoder keeps one in memory.
+type bounded struct {
+	r    io.Reader
+	left int
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, fmt.Errorf("a letter of more than %d bytes", maxLetter)
+	}
+	n, err := b.r.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
+
 type letterReader struct {
 	dec     *json.Decoder
+	in      *bounded
 	see     func(letter.Message) error
 	lease   string
 	stopped error // what see said
@@ -329,6 +347,7 @@ func (l *letterReader) list() error {
 		if err := l.dec.Decode(&raw); err != nil {
 			return err
 		}
+		l.in.left = maxLetter
 		var m letter.Message
 		// What is not even a letter's shape came from the relay, not from a peer: there is nobody to answer.
 		if json.Unmarshal(raw, &m) != nil || !letter.IsAddress(m.From) || len(m.Body) > maxBody {
