@@ -367,10 +367,10 @@ func TestS1_EverythingThatWaits(t *testing.T) {
 	}
 	exec(`INSERT INTO tasks (id, organization_id, conversation_id, work_conversation_id, created_by, requester_id, root_task_id, title)
 		VALUES ($1::uuid, $2::uuid, $3::uuid, $3::uuid, $4::uuid, $4::uuid, $1::uuid, 'Tidy')`, task, d.Org, d.room, d.owner.ID)
-	exec(`INSERT INTO asks (id, task_id, agent_id, conversation_id, asked, question, expires_at)
-		VALUES (gen_random_uuid(), $1::uuid, $2::uuid, $3::uuid, ARRAY[$4::uuid], 'Which colour?', now() + interval '1 hour')`, task, d.bot.ID, d.room, d.owner.ID)
+	exec(`INSERT INTO asks (id, task_id, agent_id, conversation_id, asked, question, options, expires_at)
+		VALUES (gen_random_uuid(), $1::uuid, $2::uuid, $3::uuid, ARRAY[$4::uuid], 'Which colour?', '["red","blue"]', now() + interval '1 hour')`, task, d.bot.ID, d.room, d.owner.ID)
 	list, err := d.s.Decisions(t.Context(), d.owner)
-	if err != nil || len(list) != 3 || list[0].Kind != "ask" || list[0].Question != "Which colour?" || list[0].Title != "Tidy" || list[0].TaskID != task ||
+	if err != nil || len(list) != 3 || list[0].Kind != "ask" || list[0].Question != "Which colour?" || strings.Join(list[0].Options, " ") != "red blue" || list[0].Title != "Tidy" || list[0].TaskID != task ||
 		list[1].Kind != "credential_request" || list[1].Label != "Key" || list[2].Kind != "permission_request" || list[2].ToolName != "Bash" || list[2].AgentName != "Bot" {
 		t.Errorf("%+v %v", list, err)
 	}

@@ -106,6 +106,7 @@ func Decisions(list []view.Decision) wire.Decisions {
 			Kind: d.Kind, ID: d.Kind + ":" + d.SourceID.String(), SourceID: d.SourceID.String(), ConversationID: idPtr(d.ConversationID), TaskID: idPtr(d.TaskID),
 			Agent: &wire.DecisionAgent{ID: d.AgentID.String(), DisplayName: &d.AgentName}, InsertedAt: wire.At(d.InsertedAt),
 			Description: textOrNil(d.Description), Question: textOrNil(d.Question), Label: textOrNil(d.Label), ToolName: textOrNil(d.ToolName), Title: textOrNil(d.Title),
+			Options: d.Options, DefaultValue: d.DefaultValue, ExpiresAt: wire.At(d.ExpiresAt),
 		}
 	}
 	return out

@@ -183,17 +183,21 @@ type Decision struct {
 	Label          string
 	Title          string
 	ToolName       string
+	Options        []string // of an ask: the answers to choose from; empty for free text
+	DefaultValue   *string  // of an ask: what counts when nobody answers
+	ExpiresAt      time.Time
 }
 
 const decisionsSQL = `SELECT x.kind, x.source_id, x.conversation_id, x.task_id, x.agent_id, p.display_name AS agent_name, x.inserted_at,
-	x.description, x.question, x.label, x.title, x.tool_name FROM (
-		SELECT 'permission_request' AS kind, a.id AS source_id, a.conversation_id, a.task_id, a.agent_id, a.inserted_at, a.description, '' AS question, '' AS label, '' AS title, a.tool_name
+	x.description, x.question, x.label, x.title, x.tool_name, x.options, x.default_value, x.expires_at FROM (
+		SELECT 'permission_request' AS kind, a.id AS source_id, a.conversation_id, a.task_id, a.agent_id, a.inserted_at, a.description, '' AS question, '' AS label, '' AS title, a.tool_name,
+			'{}'::text[] AS options, NULL::text AS default_value, a.expires_at
 		FROM approvals a WHERE a.approvers @> ARRAY[$1::uuid] AND a.status = 'pending' AND a.expires_at > clock_timestamp()
 		UNION ALL
-		SELECT 'credential_request', r.id, r.conversation_id, r.task_id, r.agent_id, r.inserted_at, r.reason, '', r.label, '', ''
+		SELECT 'credential_request', r.id, r.conversation_id, r.task_id, r.agent_id, r.inserted_at, r.reason, '', r.label, '', '', '{}', NULL, r.expires_at
 		FROM credential_requests r WHERE r.owner_id = $1::uuid AND r.status = 'pending' AND r.expires_at > clock_timestamp()
 		UNION ALL
-		SELECT 'ask', k.id, k.conversation_id, k.task_id, k.agent_id, k.inserted_at, '', k.question, '', t.title, ''
+		SELECT 'ask', k.id, k.conversation_id, k.task_id, k.agent_id, k.inserted_at, '', k.question, '', t.title, '', ARRAY(SELECT jsonb_array_elements_text(k.options)), k.default_value, k.expires_at
 		FROM asks k JOIN tasks t ON t.id = k.task_id WHERE k.asked @> ARRAY[$1::uuid] AND k.status = 'open' AND k.expires_at > clock_timestamp()
 	) x JOIN participants p ON p.id = x.agent_id ORDER BY x.inserted_at DESC, x.source_id LIMIT 500`
 

@@ -191,6 +191,9 @@ type Decision struct {
 	Label          *string        `json:"label,omitempty"`
 	Title          *string        `json:"title,omitempty"`
 	ToolName       *string        `json:"toolName,omitempty"`
+	Options        []string       `json:"options,omitempty"`      // ours: of an ask
+	DefaultValue   *string        `json:"defaultValue,omitempty"` // ours: of an ask
+	ExpiresAt      Time           `json:"expiresAt"`              // ours
 }
 
 // DecisionAgent is who waits.

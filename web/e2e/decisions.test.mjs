@@ -73,6 +73,11 @@ async function visit(path, options = {}) {
     world.decided = [done, ...(world.decided ?? [])];
     return answer(route, done);
   });
+  await page.route("**/api/tasks/*/asks/*/answer", (route) => {
+    answers.push(route.request().postDataJSON());
+    world.asks = world.asks.slice(1);
+    return answer(route, { id: "task" });
+  });
   await page.route("**/api/approval-grants/*", (route) => {
     answers.push({ revoked: new URL(route.request().url()).pathname.split("/")[3] });
     world.grants = [];
@@ -205,6 +210,36 @@ test("S1 a secret is given once and forgotten by the page", async () => {
   await page.getByText("Given to Nova", { exact: true }).waitFor();
   assert.deepEqual(answers, [{ value: "s3cret-Value" }]);
   assert.ok(!(await page.content()).includes("s3cret-Value"));
+  await close();
+});
+
+test("S1 open questions are answered by an option or in words", async () => {
+  const ask = (n, extra) => ({
+    kind: "ask",
+    id: `ask:${n}`,
+    sourceId: uuid(600 + n),
+    conversationId: ids.launch,
+    taskId: uuid(700 + n),
+    agent: { id: nova.id, displayName: "Nova" },
+    insertedAt: iso(Date.now()),
+    expiresAt: iso(Date.now() + 3_600_000),
+    title: "Tidy",
+    ...extra,
+  });
+  const { page, answers, close } = await visit("/decisions", {
+    world: (w) =>
+      Object.assign(w, {
+        requests: [],
+        asks: [ask(1, { question: "Which colour?", options: ["red", "blue"], defaultValue: "red" }), ask(2, { question: "Why?" })],
+      }),
+  });
+  await page.getByText("Without an answer: red").waitFor();
+  await page.getByRole("button", { name: "blue" }).click();
+  await page.getByText("Which colour?").waitFor({ state: "detached" });
+  await page.getByLabel("Your answer").fill("Because.");
+  await page.getByRole("button", { name: "Answer", exact: true }).click();
+  await page.getByText("Nothing waits for you").waitFor();
+  assert.deepEqual(answers, [{ answer: "blue" }, { answer: "Because." }]);
   await close();
 });
 

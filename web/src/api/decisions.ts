@@ -58,3 +58,8 @@ export function forgetCredential(id: Id): Promise<unknown> {
 export async function listDecisions(signal?: AbortSignal | undefined): Promise<Decision[]> {
   return (await api.get<{ decisions: Decision[] }>("/api/me/decisions", { signal })).decisions;
 }
+
+/** The run of the task goes on with it, once. */
+export function answerAsk(taskId: Id, askId: Id, answer: string): Promise<unknown> {
+  return api.post(`/api/tasks/${encodeURIComponent(taskId)}/asks/${encodeURIComponent(askId)}/answer`, { answer });
+}

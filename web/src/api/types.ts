@@ -450,4 +450,9 @@ export interface Decision {
   insertedAt: Timestamp;
   question?: string;
   title?: string;
+  /** Answers to choose from; none for free text. */
+  options?: string[];
+  /** What counts when nobody answers in time. */
+  defaultValue?: string;
+  expiresAt?: Timestamp;
 }

@@ -569,6 +569,12 @@ export interface Decision {
   label?: string;
   title?: string;
   toolName?: string;
+  /** ours: of an ask */
+  options?: string[];
+  /** ours: of an ask */
+  defaultValue?: string;
+  /** ours */
+  expiresAt: Time;
 }
 
 /** DecisionAgent is who waits. */

@@ -111,6 +111,14 @@ function useCredentialChange<V>(mutationFn: (v: V) => Promise<unknown>) {
   });
 }
 
+export function useAnswer() {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: ({ taskId, askId, answer }: { taskId: Id; askId: Id; answer: string }) => decisions.answerAsk(taskId, askId, answer),
+    onSettled: () => queries.invalidateQueries({ queryKey: keys.decisions.list }),
+  });
+}
+
 export const useFulfil = () => useCredentialChange(({ id, value }: { id: Id; value: string }) => decisions.fulfilCredential(id, value));
 export const useDecline = () => useCredentialChange((id: Id) => decisions.declineCredential(id));
 export const useForget = () => useCredentialChange((id: Id) => decisions.forgetCredential(id));
