@@ -83,6 +83,7 @@ type fan struct {
 	crowded  string      // of a thousand accounts
 	users    []load.Spec // their sockets
 	size     int         // bytes of a new_message frame
+	open     []string    // sets of sockets, in the order in which they were opened
 }
 
 func (h *house) fanOut(ctx context.Context) (err error) {
@@ -122,17 +123,12 @@ func (h *house) fanOut(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if h.match.MatchString(storm) {
+	if h.match.MatchString(storm) && f.rival == nil {
 		if err := f.storm(); err != nil {
 			return err
 		}
 	}
-	if f.rival != nil {
-		if _, err := h.crowd.do(load.Order{Do: "close", Set: "rival room"}); err != nil {
-			return err
-		}
-	}
-	for _, set := range []string{"room", "rooms", "streams", "users", "loop", "loop rooms", "writers", "writers rooms"} {
+	for _, set := range f.open {
 		if _, err := h.crowd.do(load.Order{Do: "close", Set: set}); err != nil {
 			return err
 		}
@@ -160,6 +156,9 @@ func (f *fan) people(ctx context.Context, address string) (err error) {
 	}
 	if err != nil {
 		return err
+	}
+	if f.rival != nil { // two builds are compared with the same load: one room
+		return nil
 	}
 	var mu sync.Mutex
 	var all []who
@@ -220,6 +219,9 @@ func push(room string) string {
 }
 
 func (f *fan) openSet(set, addr string, specs []load.Spec) error {
+	if !slices.Contains(f.open, set) {
+		f.open = append(f.open, set)
+	}
 	_, err := f.crowd.do(load.Order{Do: "open", Set: set, Addr: addr, Specs: specs})
 	return err
 }
@@ -233,8 +235,8 @@ func (f *fan) sockets() error {
 	if err != nil {
 		return err
 	}
-	if err := f.rivalSockets(); err != nil {
-		return err
+	if f.rival != nil {
+		return errors.Join(f.rivalSockets(), f.measureFrame(), f.referenceSockets())
 	}
 	var small []load.Spec
 	for group := range rooms {
@@ -260,19 +262,18 @@ func (f *fan) sockets() error {
 	if err != nil {
 		return err
 	}
+	return errors.Join(f.measureFrame(), f.referenceSockets())
+}
+
+// measureFrame finds out how long a frame is, so that the references send as much.
+func (f *fan) measureFrame() error {
 	a, err := f.crowd.do(load.Order{Do: "run", Set: "room", Addr: f.srv.addr, Run: load.Run{Window: 1, Count: 20, Seconds: 5}})
-	if err != nil {
-		return err
-	}
 	f.size = a.FrameBytes
-	return f.referenceSockets()
+	return err
 }
 
 // rivalSockets are those of one room on the other build.
 func (f *fan) rivalSockets() error {
-	if f.rival == nil {
-		return nil
-	}
 	ada, err := f.rival.signUp("Ada")
 	if err != nil {
 		return err
@@ -373,7 +374,7 @@ func (f *fan) round(round int) error {
 		{usersBurst, "users", window(16), false},
 		{fixedRate, "room", load.Run{Rate: 200, Count: 10_000, Seconds: 2 * seconds}, false},
 	} {
-		if !f.match.MatchString(s.what) {
+		if !f.match.MatchString(s.what) || !slices.Contains(f.open, s.set) {
 			continue
 		}
 		both := []func() error{func() error { return f.step(s.what, s.set, s.run, s.ref) }}
@@ -389,7 +390,7 @@ func (f *fan) round(round int) error {
 			}
 		}
 	}
-	if !f.match.MatchString(fixedStall) {
+	if !f.match.MatchString(fixedStall) || f.rival != nil {
 		return nil
 	}
 	topic := "conversation:" + f.room
