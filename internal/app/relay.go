@@ -56,6 +56,9 @@ func (p Program) relay(ctx context.Context, args []string) error {
 	if err := p.parse(fset, args); err != nil {
 		return err
 	}
+	if err := cfg.Relay.Check(); err != nil {
+		return &UsageError{"agntchat relay: " + err.Error()}
+	}
 	// An occupied port is told before anything is started; the listener that serves
 	// opens when there is something to serve.
 	probe, err := (&net.ListenConfig{}).Listen(ctx, "tcp", *addr)

@@ -116,7 +116,7 @@ func TestL1_RelayFlags(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
 	defer cancel()
-	for _, args := range [][]string{{"--nope"}, {"extra"}, {"--max-mailbox", "many"}, {"--lease", "-1s"}} {
+	for _, args := range [][]string{{"--nope"}, {"extra"}, {"--max-mailbox", "many"}, {"--lease", "-1s"}, {"--max-body", "0"}, {"--audience", "letters.example.com"}} {
 		r := startRelay(t, apptest.FreeAddr(t), nil, append([]string{"--data-dir", t.TempDir()}, args...)...)
 		if code, err := r.Wait(ctx); err != nil || code != 2 || !strings.Contains(r.Output(), "agntchat relay") {
 			t.Errorf("%v: exit code %d, %v, %s", args, code, err, r.Output())

@@ -73,7 +73,7 @@ func Load(environ []string) (Config, error) {
 }
 
 func (c Config) check() error {
-	errs := []error{c.Relay.check()}
+	errs := []error{c.Relay.Check()}
 	if c.Signup != "open" && c.Signup != "closed" {
 		errs = append(errs, errors.New("AGNTCHAT_SIGNUP must be open or closed"))
 	}

@@ -45,17 +45,18 @@ type Relay struct {
 // Burst is how many calls one sender may make at once.
 func (r Relay) Burst() int { return cmp.Or(r.RateBurst, r.RateLimit) }
 
-func (r Relay) check() error {
+// Check tells what is wrong with the settings, all of it.
+func (r Relay) Check() error {
 	var errs []error
 	if r.Mount != "on" && r.Mount != "off" {
 		errs = append(errs, errors.New("AGNTCHAT_RELAY must be on or off"))
 	}
 	if r.MaxBody <= 0 || r.Lease <= 0 || r.Timeout <= 0 {
-		errs = append(errs, errors.New("AGNTCHAT_RELAY_MAX_BODY, AGNTCHAT_RELAY_LEASE and AGNTCHAT_RELAY_TIMEOUT must be positive"))
+		errs = append(errs, errors.New("the relay's largest body, lease and timeout must be positive (AGNTCHAT_RELAY_MAX_BODY, AGNTCHAT_RELAY_LEASE, AGNTCHAT_RELAY_TIMEOUT)"))
 	}
 	for _, a := range r.Audiences {
 		if !strings.HasPrefix(a, "http://") && !strings.HasPrefix(a, "https://") {
-			errs = append(errs, errors.New("AGNTCHAT_RELAY_AUDIENCE must hold web addresses, separated by commas"))
+			errs = append(errs, errors.New("the relay's audience must be web addresses, separated by commas (AGNTCHAT_RELAY_AUDIENCE)"))
 		}
 	}
 	return errors.Join(errs...)
