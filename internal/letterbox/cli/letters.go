@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -190,11 +191,22 @@ func (c *Call) watch(ctx context.Context, pause time.Duration, b *post.Box, look
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // the user ended it
 		}
-		if err != nil {
+		busy := tooMany(err)
+		if err != nil && !busy {
 			return err
 		}
-		if upkeep {
+		if upkeep && !busy {
 			kept = time.Now()
+		}
+		if busy { // that is no failure: it asks for time
+			c.say("[retalk] %v", err)
+			rest := time.NewTimer(slowly)
+			select {
+			case <-ctx.Done():
+			case <-rest.C:
+			}
+			rest.Stop()
+			continue
 		}
 		select {
 		case <-ctx.Done():
@@ -207,6 +219,11 @@ func (c *Call) watch(ctx context.Context, pause time.Duration, b *post.Box, look
 			}
 		}
 	}
+}
+
+func tooMany(err error) bool {
+	r, ok := errors.AsType[*post.RelayError](err)
+	return ok && r.Status == http.StatusTooManyRequests
 }
 
 func (c *Call) history(ctx context.Context) error {

@@ -31,6 +31,8 @@ const (
 	maxLetters  = 1 << 30 // bytes of a list of letters, of which no more than one letter is in memory
 	maxLetter   = 8 << 20 // bytes of one letter in such a list
 	maxBody     = 4 << 20 // characters of its ciphertext; a longer one is passed over
+	shortList   = 100     // letters, and
+	shortSize   = 1 << 20 // characters of ciphertext, below which a list is not cut
 )
 
 // defaultAgent: relays behind some proxies turn away programs that do not look like a browser (contract letters 1.1).
@@ -232,8 +234,11 @@ func (r *relay) read(ctx context.Context, peer string, keep func(letter.Message)
 		return err
 	}
 	for {
-		n := 0
-		lease, err := r.letters(ctx, letter.ToolLease, args, func(m letter.Message) error { n++; return keep(m) })
+		n, size := 0, 0
+		lease, err := r.letters(ctx, letter.ToolLease, args, func(m letter.Message) error {
+			n, size = n+1, size+len(m.Body)
+			return keep(m)
+		})
 		if err != nil || lease == "" {
 			return err
 		}
@@ -241,8 +246,10 @@ func (r *relay) read(ctx context.Context, peer string, keep func(letter.Message)
 		if err := r.call(ctx, letter.ToolConfirm, map[string]any{"lease": lease}, &done); err != nil {
 			return err
 		}
-		if n == 0 || done.Deleted == 0 {
-			return nil // a relay that gives the same for ever must not hold us
+		// A short list was all there is: asking again would only use up calls. And a relay that gives the same for ever must not
+		// hold us.
+		if n < shortList && size < shortSize || done.Deleted == 0 {
+			return nil
 		}
 	}
 }
