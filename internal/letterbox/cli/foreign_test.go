@@ -392,3 +392,68 @@ func TestL2_ClaimedKeysAreNotEvicted(t *testing.T) {
 	h.write(w.ids["bob"], `{"id":"1","kind":"msg","text":"by an old key"}`)
 	equal(t, "texts", texts(w.receive("bob", h.address)), []string{"by an old key"})
 }
+
+// refuse refuses all that came from an address, as its owner.
+func (h *hostile) refuse(from string) {
+	h.w.t.Helper()
+	for _, m := range h.read(from) {
+		var ok wire.OK
+		hash := wire.BodyHash(m.Body)
+		h.call(wire.ToolNack, map[string]any{"hash": hash, "sig": h.sign(wire.NackText(h.address, hash))}, &ok)
+	}
+}
+
+// 1.4: a refused copy of a group letter takes the peer off the roster; that it could open the second one puts it back. A letter
+// that was refused twice can be tried again by hand.
+func TestL2_RefusedGroupCopyAndRetry(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, w *world) {
+		w.people("alice")
+		alice := w.ids["alice"]
+		h := newHostile(w)
+		w.do("alice", "add", h.address, "--peer", "hal")
+		w.do("alice", "group", "create", "team", "hal,"+address1)
+		members := func() string { return w.do("alice", "group", "members", "team").out }
+		w.want(2, "alice", "send", "--group", "team", "one") // address1 is nobody
+		h.refuse(alice)
+		w.do("alice", "sync")
+		if strings.Contains(members(), "hal") {
+			t.Fatal("the roster still has hal")
+		}
+		k := w.plainKeys("alice")
+		list := h.read(alice)
+		s, err := h.account.Inbound(k.IdentityKey, list[0].Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, err := s.Decrypt(int(list[0].MType), list[0].Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e record
+		if err := json.Unmarshal(plain, &e); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "text", e["text"], "one")
+		h.session = s
+		h.write(alice, `{"id":"`+e["id"].(string)+`","kind":"ack"}`)
+		w.do("alice", "receive", "--peer", "hal")
+		contains(t, members(), "hal\t"+h.address)
+		equal(t, "outbox", w.outbox("alice"), []string(nil))
+		// Twice, and then once more by hand.
+		w.do("alice", "send", "--peer", "hal", "two")
+		h.refuse(alice)
+		contains(t, w.do("alice", "sync").err, "encrypted again")
+		h.refuse(alice)
+		contains(t, w.do("alice", "sync").err, "refused by its recipient")
+		equal(t, "outbox", w.outbox("alice"), []string{"refused"})
+		contains(t, w.do("alice", "sync").out, `"resent": 0`)
+		id := w.records(w.do("alice", "outbox", "--json").out)[0]["id"].(string)
+		w.want(2, "alice", "outbox", "retry", "nope")
+		equal(t, "retry", w.do("alice", "outbox", "retry", id, "--json").out, `{"id": "`+id+`", "retry": true}`+"\n")
+		contains(t, w.do("alice", "sync").out, `"resent": 1`)
+		if n := len(h.read(alice)); n != 1 {
+			t.Fatalf("%d letters", n)
+		}
+	})
+}
