@@ -16,6 +16,7 @@ import (
 type AgentTool struct {
 	tool.Spec
 	On     bool        // the agent is offered it
+	May    bool        // the agent may use it, though it may have no use for it now
 	Choice tool.Choice // what was chosen for this agent; zero when nothing was
 }
 
@@ -43,7 +44,7 @@ func (t *Tools) OfAgent(ctx context.Context, actor access.Actor, agent id.Partic
 	all := t.registry.All()
 	out := make([]AgentTool, len(all))
 	for n, s := range all {
-		out[n] = AgentTool{Spec: s, On: s.Seen(f), Choice: chosen[s.Name]}
+		out[n] = AgentTool{Spec: s, On: s.Seen(f), May: s.Allowed(f), Choice: chosen[s.Name]}
 	}
 	return out, nil
 }

@@ -88,7 +88,7 @@ func PlatformTool(s tool.Spec) wire.PlatformTool {
 // AgentTool is a tool with whether one agent has it.
 func AgentTool(t flow.AgentTool) wire.PlatformTool {
 	out := PlatformTool(t.Spec)
-	out.Enabled = new(t.On)
+	out.Enabled, out.Allowed = new(t.On), new(t.May)
 	if t.Choice.Tool != "" {
 		out.ChosenBy, out.ChosenAt = new(t.Choice.ChosenBy.String()), new(wire.At(t.Choice.At))
 	}

@@ -87,7 +87,8 @@ type PlatformTool struct {
 	Tags        []string `json:"tags"`
 	Risk        string   `json:"risk"` // low | medium | high | critical
 	Essential   bool     `json:"essential"`
-	Enabled     *bool    `json:"enabled,omitempty"`
+	Enabled     *bool    `json:"enabled,omitempty"` // the agent is offered it
+	Allowed     *bool    `json:"allowed,omitempty"` // it may use it, though it may have no use for it now
 	ChosenBy    *string  `json:"chosenBy,omitempty"`
 	ChosenAt    *Time    `json:"chosenAt,omitempty"`
 }

@@ -7,6 +7,7 @@ export const keys = {
   notificationPreferences: ["me", "notification-preferences"] as const,
   settings: ["me", "settings"] as const,
   llmKeys: ["me", "llm-keys"] as const,
+  services: ["me", "apis"] as const,
   signupPolicy: ["auth", "signup-policy"] as const,
   people: (term: string) => ["people", term] as const,
   fieldLimits: ["field-limits"] as const,
@@ -30,5 +31,8 @@ export const keys = {
     one: (id: Id) => ["agents", "one", id] as const,
     oneHealth: (id: Id) => ["agents", "one", id, "health"] as const,
     turns: (id: Id) => ["agents", "one", id, "turns"] as const,
+    tools: (id: Id) => ["agents", "one", id, "tools"] as const,
+    toolCalls: (id: Id) => ["agents", "one", id, "tool-calls"] as const,
+    usage: (id: Id) => ["agents", "one", id, "usage"] as const,
   },
 };

@@ -2,6 +2,7 @@
  * Holds the reader's types against the server's, at compile time: a key that a screen reads must exist in `internal/wire`, or be named here as one
  * that only other servers send. Nothing of this reaches the bundle.
  */
+import type * as tools from "./tools";
 import type * as read from "./types";
 import type * as wire from "./wire.gen";
 
@@ -28,6 +29,12 @@ export type WireCheck = [
   Hold<Unknown<read.CatalogProvider, wire.CatalogProvider>>,
   Hold<Unknown<read.CatalogModel, wire.CatalogModel>>,
   Hold<Unknown<read.LlmKey, wire.LLMKey>>,
+  Hold<Unknown<tools.AgentTool, wire.PlatformTool>>,
+  Hold<Unknown<tools.ToolCallRow, wire.ToolCallRow>>,
+  Hold<Unknown<tools.AgentUsage, wire.AgentUsage>>,
+  Hold<Unknown<tools.Service, wire.API>>,
+  Hold<Unknown<tools.ServiceInput, wire.APIEdit>>,
+  Hold<Unknown<tools.Operation, wire.APIOperation>>,
   Hold<Unknown<read.Session, wire.Session>>,
   Hold<Unknown<read.LocalSetup, wire.SetupLocal>>,
   Hold<Unknown<read.Receipt, wire.Receipt>>,

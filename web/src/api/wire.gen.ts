@@ -2075,7 +2075,10 @@ export interface PlatformTool {
   tags: string[];
   risk: 'low' | 'medium' | 'high' | 'critical';
   essential: boolean;
+  /** the agent is offered it */
   enabled?: boolean;
+  /** it may use it, though it may have no use for it now */
+  allowed?: boolean;
   chosenBy?: string;
   chosenAt?: Time;
 }

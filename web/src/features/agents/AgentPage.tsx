@@ -17,8 +17,9 @@ import { ManageTab } from "./ManageTab";
 import { OverviewTab } from "./OverviewTab";
 import { PresenceLine } from "./PresenceLine";
 import { useAgent, useDirectRoom, useStop, useWake } from "./queries";
+import { ToolsTab } from "./ToolsTab";
 
-export const agentTabs = ["overview", "character", "manage"] as const;
+export const agentTabs = ["overview", "character", "tools", "manage"] as const;
 export type AgentTab = (typeof agentTabs)[number];
 
 type Props = { agentId: string; tab: AgentTab; onTab: (tab: AgentTab) => void };
@@ -71,6 +72,9 @@ export function AgentPage({ agentId, tab, onTab }: Props) {
           </Tabs.Content>
           <Tabs.Content value="character" className="focus-visible:outline-offset-8">
             <CharacterTab key={agent.data.id} agent={agent.data} />
+          </Tabs.Content>
+          <Tabs.Content value="tools" className="focus-visible:outline-offset-8">
+            <ToolsTab agent={agent.data} />
           </Tabs.Content>
           <Tabs.Content value="manage" className="focus-visible:outline-offset-8">
             <ManageTab agent={agent.data} />

@@ -7,8 +7,9 @@ import { KeysTab } from "./KeysTab";
 import { NotificationsTab } from "./NotificationsTab";
 import { ProfileTab } from "./ProfileTab";
 import { SecurityTab } from "./SecurityTab";
+import { ServicesTab } from "./ServicesTab";
 
-export const settingsTabs = ["profile", "appearance", "notifications", "keys", "security", "account"] as const;
+export const settingsTabs = ["profile", "appearance", "notifications", "keys", "services", "security", "account"] as const;
 export type SettingsTab = (typeof settingsTabs)[number];
 
 const panels = {
@@ -16,6 +17,7 @@ const panels = {
   appearance: AppearanceTab,
   notifications: NotificationsTab,
   keys: KeysTab,
+  services: ServicesTab,
   security: SecurityTab,
   account: AccountTab,
 };

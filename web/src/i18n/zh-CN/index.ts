@@ -9,6 +9,7 @@ import { profile } from "./profile";
 import { rooms } from "./rooms";
 import { shell } from "./shell";
 import { timeline } from "./timeline";
+import { tools } from "./tools";
 
 export const zhCN = {
   ...common,
@@ -22,4 +23,5 @@ export const zhCN = {
   ...profile,
   ...guide,
   ...decisions,
+  ...tools,
 };
