@@ -85,12 +85,11 @@ func (p Program) relay(ctx context.Context, args []string) error {
 	}
 	defer db.Close()
 
-	audiences := cfg.Relay.Audiences
-	if len(audiences) == 0 {
-		audiences = []string{localURL(cfg.Addr)}
+	if len(cfg.Relay.Audiences) == 0 {
+		cfg.Relay.Audiences = []string{localURL(cfg.Addr)}
 	}
 	reg := obs.NewRegistry()
-	r := newRelay(cfg.Relay, db, log, reg, audiences)
+	r := newRelay(cfg.Relay, db, log, reg, cfg.Relay.Audiences)
 	health := &obs.Health{}
 	health.Require("database", db.Ping)
 	servers := newServers(log)
