@@ -185,8 +185,7 @@ func (s *sealer) pick(tx *store.Tx, stored []store.Session) (*olm.Session, error
 	return o, nil
 }
 
-// peerKeyError is a key of a peer that no session can be begun with. It concerns
-// letters to that peer only.
+// peerKeyError is a key of a peer that no session can be begun with. It concerns letters to that peer only.
 type peerKeyError struct{ cause error }
 
 func (e *peerKeyError) Error() string {
@@ -269,16 +268,14 @@ func (b *Box) reseal(ctx context.Context, o *store.Outgoing) (Problem, error) {
 func (b *Box) failed(ctx context.Context, o store.Outgoing, cause error) (Problem, error) {
 	_, badKey := errors.AsType[*peerKeyError](cause)
 	r, answered := errors.AsType[*RelayError](cause)
-	switch {
-	case badKey:
-	case !answered || r.Status == http.StatusUnauthorized || r.Status == http.StatusTooManyRequests:
+	if !badKey && (!answered || r.everyCall()) {
 		return Problem{}, cause // the same for every letter
 	}
 	o.Problem = cause.Error()
 	o.Tries++
 	err := b.store.Tx(ctx, func(tx *store.Tx) error {
 		o.Due = tx.Now() + backoff(o.Tries, 5*time.Second, time.Hour)
-		if (answered && r.Status == http.StatusRequestEntityTooLarge) || tx.Now()-o.Created > giveUpAfter.Seconds() && o.Created > 0 {
+		if answered && r.Status == http.StatusRequestEntityTooLarge || tx.Now()-o.Created > giveUpAfter.Seconds() && o.Created > 0 {
 			o.State = store.Dead
 			return tx.CloseOutgoing(o)
 		}
@@ -288,11 +285,6 @@ func (b *Box) failed(ctx context.Context, o store.Outgoing, cause error) (Proble
 		return tx.TouchOutgoing(o)
 	})
 	return Problem{o.ID, o.Peer, o.State, o.Problem}, err
-}
-
-// keysOfPeer says whether the peer published keys that nobody can write to.
-func keysOfPeer(err error) bool {
-	return errors.Is(err, olm.ErrMalformed) || errors.Is(err, olm.ErrWeakKey)
 }
 
 // refused deals with a relay's word that the recipient refused this ciphertext. Only the recipient's signature counts. Most
