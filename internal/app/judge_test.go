@@ -45,6 +45,7 @@ func TestP1_JudgeWakeRules(t *testing.T) {
 var ready = []string{
 	"approval_races",
 	"bridge_asks",
+	"bridge_durable_asks",
 	"bridge_toolkit",
 	"catalogue",
 	"credentials",

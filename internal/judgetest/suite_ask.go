@@ -156,6 +156,7 @@ func askDurable(t *testing.T, g Target) {
 	s.step("ask durably", func(ctx context.Context) error {
 		a, err := b.callREST(ctx, call{method: "POST", path: "/api/agent/permission-requests", body: map[string]any{
 			"toolName": "Bash", "toolInput": map[string]any{"command": "make keel"}, "description": "Run command: make keel", "durable": true, "ttlSeconds": 86400,
+			"executorId": b.executorID, "runId": "judge-run-" + b.executorID, // what resumes the run (docs/protocol.md)
 		}})
 		if id = a.Str("requestId"); err == nil && (a.Status != 200 || id == "") {
 			t.Errorf("[issue 3.2] a durable request is answered %d %s", a.Status, clip(string(a.Body), 200))
