@@ -32,6 +32,7 @@ type Agent struct {
 	Settings               json.RawMessage
 	SoulMD                 string `db:"soul_md"`
 	Runtime                string
+	ExternalTool           *string // claude_code | codex | other; of runtime external
 	PresenceMode           string
 	IdleTimeoutSeconds     *int
 	OrganizationID         id.Organization
@@ -54,6 +55,7 @@ type New struct {
 	ModelConfig     json.RawMessage
 	SoulMD          string
 	Runtime         string
+	ExternalTool    *string
 	OrganizationID  id.Organization
 	OrganizationIDs []id.Organization
 	Key             Key
@@ -62,7 +64,7 @@ type New struct {
 // InsertTx makes the agent.
 func InsertTx(ctx context.Context, tx *pg.Tx, n New) error {
 	_, err := tx.Exec(ctx, insertSQL, n.ID, n.OwnerID, n.Description, n.AgentType, orNone(n.Capabilities), text(n.Metadata), text(n.ModelConfig),
-		n.SoulMD, n.Runtime, n.OrganizationID, pins(n.OrganizationIDs), n.Key.Prefix, n.Key.Hash)
+		n.SoulMD, n.Runtime, n.OrganizationID, pins(n.OrganizationIDs), n.Key.Prefix, n.Key.Hash, n.ExternalTool)
 	return err
 }
 
@@ -103,6 +105,12 @@ func SetKeyTx(ctx context.Context, tx *pg.Tx, aid id.Participant, k Key) (int, e
 // BumpKeyVersionTx kills all tokens at once without changing the key: at deactivation.
 func BumpKeyVersionTx(ctx context.Context, tx *pg.Tx, aid id.Participant) error {
 	_, err := tx.Exec(ctx, bumpKeySQL, aid)
+	return err
+}
+
+// SetRuntimeTx says where an agent lives: local, or external with the person's tool.
+func SetRuntimeTx(ctx context.Context, tx *pg.Tx, aid id.Participant, runtime string, tool *string) error {
+	_, err := tx.Exec(ctx, setRuntimeSQL, aid, runtime, tool)
 	return err
 }
 

@@ -2,7 +2,7 @@ package agent
 
 const (
 	insertSQL = `INSERT INTO agents (id, owner_id, description, agent_type, capabilities, metadata, model_config, soul_md, runtime, organization_id,
-		organization_ids, key_prefix, key_hash) VALUES ($1, $2, $3, $4, $5::text[], $6::jsonb, $7::jsonb, $8, $9, $10, $11::uuid[], $12, $13)`
+		organization_ids, key_prefix, key_hash, external_tool) VALUES ($1, $2, $3, $4, $5::text[], $6::jsonb, $7::jsonb, $8, $9, $10, $11::uuid[], $12, $13, $14)`
 	// A merge where null removes: jsonb_strip_nulls would also reach into nested values, so only the keys of the patch are removed.
 	patchSQL = `UPDATE agents SET description = COALESCE($2, description), agent_type = COALESCE($3, agent_type),
 		capabilities = CASE WHEN $4::boolean THEN $5::text[] ELSE capabilities END,
@@ -12,7 +12,8 @@ const (
 		structured_capabilities = (structured_capabilities || $9::jsonb) - ARRAY(SELECT e.key FROM jsonb_each($9::jsonb) e WHERE e.value = 'null'::jsonb),
 		soul_md = COALESCE($10, soul_md), runtime = COALESCE($11, runtime), presence_mode = COALESCE($12, presence_mode),
 		organization_ids = CASE WHEN $13::boolean THEN $14::uuid[] ELSE organization_ids END, updated_at = now() WHERE id = $1`
-	setKeySQL  = `UPDATE agents SET key_prefix = $2, key_hash = $3, key_version = key_version + 1, updated_at = now() WHERE id = $1 RETURNING key_version`
-	bumpKeySQL = `UPDATE agents SET key_version = key_version + 1, updated_at = now() WHERE id = $1`
-	touchSQL   = `UPDATE agents SET last_active_at = now() WHERE id = $1`
+	setKeySQL     = `UPDATE agents SET key_prefix = $2, key_hash = $3, key_version = key_version + 1, updated_at = now() WHERE id = $1 RETURNING key_version`
+	bumpKeySQL    = `UPDATE agents SET key_version = key_version + 1, updated_at = now() WHERE id = $1`
+	setRuntimeSQL = `UPDATE agents SET runtime = $2, external_tool = $3, updated_at = now() WHERE id = $1`
+	touchSQL      = `UPDATE agents SET last_active_at = now() WHERE id = $1`
 )

@@ -149,6 +149,7 @@ func newAccessWorld(ctx context.Context, s *apptest.Server) (w accessWorld, err 
 		"name": "weather", "baseUrl": "https://api.example.com", "operations": []map[string]any{{"method": "GET", "path": "/now"}}, "agentIds": []string{ids["agent"]},
 	})["api"].(map[string]any)
 	sessions := do("owner", "GET", "/api/me/sessions", nil)
+	invite := do("owner", "POST", "/api/invites", map[string]any{"displayName": "Terminal"})
 	file := text(do("owner", "POST", "/api/conversations/"+room+"/upload-url", map[string]any{"filename": "a.txt", "contentType": "text/plain", "sizeBytes": 5}), "uploadUrl")
 	if err == nil {
 		file, err = uploaded(ctx, s, file)
@@ -205,7 +206,7 @@ func newAccessWorld(ctx context.Context, s *apptest.Server) (w accessWorld, err 
 	}
 	w.ids = strings.NewReplacer("{request}", approval, "{grant}", grant, "{credential}", secrets[0], "{given}", secrets[1], "{file}", file, "{api}", text(api, "id"), "{tool}", "web_fetch",
 		"{task}", task, "{ask}", question, "{row}", row, "{agent}", ids["agent"], "{conversation}", room, "{message}", message, "{participant}", ids["agent"], "{member}", ids["member"],
-		"{stranger}", ids["stranger"], "{executor}", executor, "{item}", item, "{key}", keyID, "{session}", sessionID, "{provider}", "anthropic", "{code}", "x", "{tour}", "profileTour", "{organization}", organization)
+		"{stranger}", ids["stranger"], "{executor}", executor, "{item}", item, "{key}", keyID, "{session}", sessionID, "{provider}", "anthropic", "{code}", "x", "{invite}", text(invite, "id"), "{inviteCode}", text(invite, "code"), "{tour}", "profileTour", "{organization}", organization)
 	return w, nil
 }
 

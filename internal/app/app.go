@@ -52,6 +52,7 @@ type App struct {
 	Approvals *flow.Approvals
 	Tools     *flow.Tools
 	Files     *flow.Files
+	External  *flow.External
 
 	opts     Options
 	log      *slog.Logger
@@ -132,6 +133,7 @@ func (a *App) build(ctx context.Context, ring *secret.Ring) error {
 		return err
 	}
 	a.Tools.Gate = a.Approvals
+	a.External = flow.NewExternal(a.db, a.Chat, a.Gateway, a.Identity, a.noExternal(), log)
 
 	if cfg.Relay.Mount == "on" {
 		a.relay = newRelay(cfg.Relay, a.db, log, a.registry, append([]string{cfg.PublicURL + relayPrefix}, cfg.Relay.Audiences...))
@@ -146,7 +148,7 @@ func (a *App) build(ctx context.Context, ring *secret.Ring) error {
 
 	workers := river.NewWorkers()
 	a.jobs, err = jobs.NewClient(ctx, jobs.Config{
-		DB: a.db, Workers: workers, Logger: obs.AtLeast(log, slog.LevelWarn), SoftStopTimeout: cfg.DrainTimeout / 2, Periodic: []*river.PeriodicJob{worker.PrunePeriodically(), worker.PruneCallsPeriodically(), worker.TidyFilesPeriodically(), worker.ExpirePeriodically()},
+		DB: a.db, Workers: workers, Logger: obs.AtLeast(log, slog.LevelWarn), SoftStopTimeout: cfg.DrainTimeout / 2, Periodic: []*river.PeriodicJob{worker.PrunePeriodically(), worker.PruneCallsPeriodically(), worker.TidyFilesPeriodically(), worker.ExpirePeriodically(), worker.SweepSessionsPeriodically()},
 	}, inserter)
 	if err != nil {
 		return err
@@ -154,6 +156,7 @@ func (a *App) build(ctx context.Context, ring *secret.Ring) error {
 	worker.Add(workers, a.Gateway, a.Chat, a.Approvals)
 	worker.AddTools(workers, a.Tools)
 	worker.AddFiles(workers, a.Files)
+	worker.AddExternal(workers, a.External)
 	if a.river, err = newRiverUI(a.jobs.River(), obs.AtLeast(log, slog.LevelWarn)); err != nil {
 		return err
 	}
@@ -170,6 +173,8 @@ func (a *App) build(ctx context.Context, ring *secret.Ring) error {
 }
 
 var errSchema = errors.New("the schema is not current: run `agntchat migrate up`")
+
+func (a *App) noExternal() bool { return a.opts.Config.ExternalAgents == "off" }
 
 // Ready is closed when the server listens and /readyz answers 200.
 func (a *App) Ready() <-chan struct{} { return a.ready }
@@ -195,6 +200,9 @@ func (a *App) Run(ctx context.Context) error {
 		return err
 	}
 	defer a.Gateway.Stop()
+	if err := a.External.Start(life); err != nil {
+		return err
+	}
 	streams := make(chan struct{})
 	go func() { defer close(streams); a.streams.Run(life) }()
 	swept := make(chan struct{})

@@ -49,11 +49,13 @@ func (a *App) api(r chi.Router) {
 	r.NotFound(notFound)
 	r.MethodNotAllowed(notFound)
 
-	auth := httpapi.Auth{Identity: a.Identity, Log: log}
+	auth := httpapi.Auth{Identity: a.Identity, NoExternal: a.noExternal(), Log: log}
 	auth.MountOpen(r)
+	invites := httpapi.Invite{External: a.External, PublicURL: a.opts.Config.PublicURL, Log: log}
+	invites.MountOpen(r)
 	files := httpapi.File{Files: a.Files, Keys: a.fileKeys, PublicURL: a.opts.Config.PublicURL, Log: log}
 	files.MountOpen(r)
-	agents := httpapi.Agent{Identity: a.Identity, Online: a.Gateway.Online, Log: log}
+	agents := httpapi.Agent{Identity: a.Identity, Online: a.Gateway.Online, NoExternal: a.noExternal(), Log: log}
 	secure := strings.HasPrefix(a.opts.Config.PublicURL, "https://")
 	setup := httpapi.Setup{Log: log}
 	if a.local != nil {
@@ -64,7 +66,8 @@ func (a *App) api(r chi.Router) {
 		r.Use(httpapi.RequireActor(log))
 		for _, m := range []mounter{
 			auth, httpapi.Static{Log: log}, httpapi.LLMKey{Identity: a.Identity, Log: log}, setup,
-			httpapi.Me{Identity: a.Identity, AgentSelf: a.agentSelf(agents), Log: log},
+			httpapi.Me{Identity: a.Identity, AgentSelf: a.agentSelf(agents), NoExternal: a.noExternal(), Log: log},
+			httpapi.External{External: a.External, Chat: a.Chat, Online: a.online, Log: log}, invites,
 			httpapi.Conversation{Chat: a.Chat, Online: a.online, Log: log}, httpapi.Message{Chat: a.Chat, Log: log},
 			httpapi.Change{Chat: a.Chat, Online: a.online, Log: log}, httpapi.Stream{Chat: a.Chat, Log: log},
 			httpapi.Gateway{Gateway: a.Gateway, Log: log}, httpapi.AgentTelemetry{Gateway: a.Gateway, Log: log}, files, httpapi.Tool{Tools: a.Tools, Log: log}, httpapi.Connection{Connections: a.connections, Log: log}, httpapi.Usage{Gateway: a.Gateway, Log: log}, httpapi.MCP{Tools: a.Tools, Version: a.opts.Version, Log: log},

@@ -21,3 +21,10 @@ func closedStatus(meta json.RawMessage) bool {
 }
 
 func closedWord(s string) bool { return s == "resolved" || s == "abandoned" }
+
+// sessionOf is what this package reads of a session room's metadata.
+type sessionOf struct {
+	Session struct {
+		AgentID string `json:"agent_id"`
+	} `json:"session"`
+}

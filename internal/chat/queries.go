@@ -91,6 +91,16 @@ const (
 		)
 		SELECT patched.metadata, room.version FROM patched, room`
 
+	sqlPatchRoom = `WITH room AS (
+			UPDATE conversations SET metadata = metadata || $2::jsonb, version = version + 1
+			WHERE id = $1::uuid AND metadata IS DISTINCT FROM metadata || $2::jsonb RETURNING id, version, metadata
+		), change AS (
+			INSERT INTO conversation_changes (conversation_id, seq, event, subject_id, payload)
+			SELECT room.id, room.version, 'conversation_metadata_changed', $1::uuid,
+				jsonb_build_object('conversationId', room.id, 'metadata', room.metadata) FROM room
+		)
+		SELECT metadata, version FROM room`
+
 	sqlRecordChange = `WITH room AS (
 			UPDATE conversations SET version = version + 1 WHERE id = $1::uuid RETURNING id, version
 		)

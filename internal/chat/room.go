@@ -51,6 +51,32 @@ func (r Room) Closed() bool {
 	return closedStatus(r.Metadata)
 }
 
+// SessionAgent is the agent whose CLI session a session room shows; "" in others.
+func (r Room) SessionAgent() string {
+	if r.Type != Session {
+		return ""
+	}
+	var s sessionOf
+	if json.Unmarshal(r.Metadata, &s) != nil {
+		return ""
+	}
+	return s.Session.AgentID
+}
+
+// PatchRoomTx merges top-level keys into the metadata of a locked room and records
+// the change. It returns the whole map and the change's number; false when nothing
+// changes.
+func PatchRoomTx(ctx context.Context, tx *pg.Tx, c id.Conversation, patch json.RawMessage) (meta json.RawMessage, seq int64, changed bool, err error) {
+	err = tx.QueryRow(ctx, sqlPatchRoom, c, string(patch)).Scan(&meta, &seq)
+	if pg.IsNotFound(err) {
+		return nil, 0, false, nil
+	}
+	if err != nil {
+		return nil, 0, false, fmt.Errorf("patch room: %w", err)
+	}
+	return meta, seq, true, nil
+}
+
 // NewRoom is what CreateTx stores. DirectKey is set for direct rooms only.
 type NewRoom struct {
 	ID             id.Conversation

@@ -45,6 +45,8 @@ type Config struct {
 	PostPerSecond float64 `env:"AGNTCHAT_POST_PER_SECOND" envDefault:"50"`
 	PostBurst     int     `env:"AGNTCHAT_POST_BURST" envDefault:"500"`
 
+	ExternalAgents string `env:"AGNTCHAT_EXTERNAL_AGENTS" envDefault:"on"` // on | off: sessions that people drive in their own tools
+
 	FilesDir        string         `env:"AGNTCHAT_FILES_DIR"`        // where files of rooms are kept; must survive a restart
 	OutboundTrusted []netip.Prefix `env:"AGNTCHAT_OUTBOUND_TRUSTED"` // private networks that agents' tools may reach, for example 10.1.0.0/16
 	BraveAPIKey     string         `env:"AGNTCHAT_BRAVE_API_KEY"`    // web search for agents; without it there is none
@@ -76,6 +78,9 @@ func (c Config) check() error {
 	errs := []error{c.Relay.Check()}
 	if c.Signup != "open" && c.Signup != "closed" {
 		errs = append(errs, errors.New("AGNTCHAT_SIGNUP must be open or closed"))
+	}
+	if c.ExternalAgents != "on" && c.ExternalAgents != "off" {
+		errs = append(errs, errors.New("AGNTCHAT_EXTERNAL_AGENTS must be on or off"))
 	}
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		errs = append(errs, errors.New("AGNTCHAT_LOG_FORMAT must be text or json"))

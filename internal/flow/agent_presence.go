@@ -49,6 +49,9 @@ func (r *executorRegistry) deviceLocked(agent id.Participant) *string {
 		}
 	}
 	if newest == nil {
+		if host := r.external[agent]; host != "" {
+			return &host
+		}
 		return nil
 	}
 	return newest.device

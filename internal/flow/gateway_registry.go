@@ -48,6 +48,7 @@ type executorRegistry struct {
 	executors map[id.Executor]*reachable
 	byAgent   map[id.Participant][]*reachable
 	shown     map[id.Participant]shownState // what people were told last
+	external  map[id.Participant]string     // hosts of agents with a live CLI session
 }
 
 // reachable is one executor.
@@ -71,7 +72,7 @@ type shownState struct {
 }
 
 func newExecutorRegistry() *executorRegistry {
-	return &executorRegistry{executors: map[id.Executor]*reachable{}, byAgent: map[id.Participant][]*reachable{}, shown: map[id.Participant]shownState{}}
+	return &executorRegistry{executors: map[id.Executor]*reachable{}, byAgent: map[id.Participant][]*reachable{}, shown: map[id.Participant]shownState{}, external: map[id.Participant]string{}}
 }
 
 // put adds or updates an executor that was heard of at the given time.
@@ -265,6 +266,9 @@ func (r *executorRegistry) online(agent id.Participant) bool {
 }
 
 func (r *executorRegistry) onlineLocked(agent id.Participant) bool {
+	if _, live := r.external[agent]; live {
+		return true
+	}
 	return slices.ContainsFunc(r.byAgent[agent], func(x *reachable) bool { return !x.offline })
 }
 

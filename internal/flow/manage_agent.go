@@ -28,6 +28,8 @@ type NewAgent struct {
 	Metadata        json.RawMessage
 	SoulMD          string
 	OrganizationIDs []id.Organization // nil = visible everywhere
+	Runtime         string            // "" is local
+	ExternalTool    *string           // of runtime external
 }
 
 // CreateAgent makes an agent of the caller and returns its API key, shown once.
@@ -35,48 +37,56 @@ func (i *Identity) CreateAgent(ctx context.Context, actor access.Actor, in NewAg
 	if err := access.RequirePerson(actor); err != nil {
 		return view.Agent{}, "", err
 	}
-	name, err := participant.CleanName("displayName", in.DisplayName)
-	if err != nil {
-		return view.Agent{}, "", err
-	}
-	if in.AgentType == "" {
-		in.AgentType = "worker"
-	}
-	p := AgentPatch{Patch: agent.Patch{Description: &in.Description, AgentType: &in.AgentType, Capabilities: &in.Capabilities, SoulMD: &in.SoulMD, ModelConfig: in.ModelConfig, Metadata: in.Metadata}, AvatarURL: &in.AvatarURL}
-	if err := checkAgent(&p); err != nil {
-		return view.Agent{}, "", err
-	}
 	text, key := agent.NewKey(i.Ring.Derive("agent key"))
-	aid := id.New[id.Participant]()
 	var out view.Agent
-	err = i.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
-		have, err := view.CountAgents(ctx, tx, actor.ID)
-		if err != nil {
-			return err
-		}
-		if have >= agent.MaxAgents {
-			return fault.Newf(fault.Invalid, "too_many", "You can have at most %d agents. Delete one first.", agent.MaxAgents)
-		}
-		for _, o := range in.OrganizationIDs {
-			if _, err := workspace.RoleOf(ctx, tx, o, actor.ID); err != nil {
-				return err
-			}
-		}
-		if err := participant.InsertTx(ctx, tx, participant.Participant{ID: aid, Kind: participant.Agent, DisplayName: name, AvatarURL: *p.AvatarURL}); err != nil {
-			return err
-		}
-		err = agent.InsertTx(ctx, tx, agent.New{
-			ID: aid, OwnerID: actor.ID, Description: in.Description, AgentType: in.AgentType, Capabilities: in.Capabilities, Metadata: in.Metadata,
-			ModelConfig: p.ModelConfig, SoulMD: in.SoulMD, Runtime: "local", OrganizationID: actor.OrganizationID, OrganizationIDs: in.OrganizationIDs, Key: key,
-		})
-		if err != nil {
-			return err
-		}
-		out, err = view.OneAgent(ctx, tx, aid)
-		tx.Publish(event.UserTopic(actor.ID.String()), AgentChanged{AgentCreated, out})
+	err := i.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) (err error) {
+		out, err = i.createAgentTx(ctx, tx, actor, in, key)
 		return err
 	})
 	return out, text, err
+}
+
+// createAgentTx makes an agent of a person with that key and tells its owner.
+func (i *Identity) createAgentTx(ctx context.Context, tx *pg.Tx, owner access.Actor, in NewAgent, key agent.Key) (view.Agent, error) {
+	name, err := participant.CleanName("displayName", in.DisplayName)
+	if err != nil {
+		return view.Agent{}, err
+	}
+	in.AgentType, in.Runtime = or(in.AgentType, "worker"), or(in.Runtime, "local")
+	p := AgentPatch{Patch: agent.Patch{Description: &in.Description, AgentType: &in.AgentType, Capabilities: &in.Capabilities, SoulMD: &in.SoulMD, ModelConfig: in.ModelConfig, Metadata: in.Metadata}, AvatarURL: &in.AvatarURL}
+	if err := checkAgent(&p); err != nil {
+		return view.Agent{}, err
+	}
+	have, err := view.CountAgents(ctx, tx, owner.ID)
+	if err != nil {
+		return view.Agent{}, err
+	}
+	if have >= agent.MaxAgents {
+		return view.Agent{}, fault.Newf(fault.Invalid, "too_many", "You can have at most %d agents. Delete one first.", agent.MaxAgents)
+	}
+	for _, o := range in.OrganizationIDs {
+		if _, err := workspace.RoleOf(ctx, tx, o, owner.ID); err != nil {
+			return view.Agent{}, err
+		}
+	}
+	aid := id.New[id.Participant]()
+	if err := participant.InsertTx(ctx, tx, participant.Participant{ID: aid, Kind: participant.Agent, DisplayName: name, AvatarURL: *p.AvatarURL}); err != nil {
+		return view.Agent{}, err
+	}
+	err = agent.InsertTx(ctx, tx, agent.New{
+		ID: aid, OwnerID: owner.ID, Description: in.Description, AgentType: in.AgentType, Capabilities: in.Capabilities, Metadata: in.Metadata,
+		ModelConfig: p.ModelConfig, SoulMD: in.SoulMD, Runtime: in.Runtime, ExternalTool: in.ExternalTool, OrganizationID: owner.OrganizationID,
+		OrganizationIDs: in.OrganizationIDs, Key: key,
+	})
+	if err != nil {
+		return view.Agent{}, err
+	}
+	out, err := view.OneAgent(ctx, tx, aid)
+	if err != nil {
+		return view.Agent{}, err
+	}
+	tx.Publish(event.UserTopic(owner.ID.String()), AgentChanged{AgentCreated, out})
+	return out, nil
 }
 
 // Agents lists the caller's agents visible in the active workspace, or all of them.

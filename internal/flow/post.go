@@ -23,6 +23,9 @@ type Post struct {
 	// LastSeenMessageID makes an agent's message a draft that may be stale
 	// (decision 18).
 	LastSeenMessageID *id.Message
+	// Quiet shows what was said elsewhere: it wakes nobody, waits in no inbox and
+	// mentions nobody. Only the server sets it.
+	Quiet bool
 	// Notice makes it a visible notice of the server. The actor is System.
 	Notice *Notice
 }

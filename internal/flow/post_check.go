@@ -142,7 +142,7 @@ func (d *draft) openMetadata(actor access.Actor) error {
 	var relay bool
 	_ = json.Unmarshal(m["source_relay"], &relay) // absent or of another type: not a relay
 	d.failed = actor.IsAgent() && word(m["errorKind"]) != ""
-	d.quiet = d.failed || (actor.IsAgent() && relay)
+	d.quiet = d.Quiet || d.failed || (actor.IsAgent() && relay)
 	return nil
 }
 

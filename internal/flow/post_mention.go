@@ -40,7 +40,7 @@ func mentionEntry(c speak.Candidate) map[string]any {
 // the writer may add, and writes the server's keys of metadata.
 func (c *Chat) resolve(ctx context.Context, tx *pg.Tx, actor access.Actor, room *locked, d *draft) (resolved, error) {
 	var r resolved
-	if actor.Kind == access.Job || speak.Hidden(d.kind) || d.ContentType != "text" || !speak.Mentionable(d.Content) {
+	if actor.Kind == access.Job || d.Quiet || speak.Hidden(d.kind) || d.ContentType != "text" || !speak.Mentionable(d.Content) {
 		return r, nil
 	}
 	found, err := c.mentioned(ctx, tx, actor, room, *d)
@@ -154,8 +154,8 @@ func speakFacts(actor access.Actor, room *locked, d draft, r resolved) speak.Fac
 		f.Writer = speak.System
 	}
 	for _, s := range room.seats { // people are never woken
-		if s.Kind == view.SeatAgent || s.Kind == view.SeatAsleep {
-			f.Members = append(f.Members, speak.Member{ID: s.ID, Agent: true, Awake: s.Kind == view.SeatAgent, Writer: s.ID == actor.ID})
+		if s.Kind == view.SeatAgent || s.Kind == view.SeatExternal || s.Kind == view.SeatAsleep {
+			f.Members = append(f.Members, speak.Member{ID: s.ID, Agent: true, Awake: s.Kind != view.SeatAsleep, Writer: s.ID == actor.ID})
 		}
 	}
 	return f

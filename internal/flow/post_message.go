@@ -9,6 +9,7 @@ import (
 
 	"github.com/agntchat/agntchat/internal/access"
 	"github.com/agntchat/agntchat/internal/chat"
+	"github.com/agntchat/agntchat/internal/external"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
@@ -239,7 +240,9 @@ func (c *Chat) store(ctx context.Context, tx *pg.Tx, actor access.Actor, room *l
 	var b pg.Batch
 	var placed chat.Placed
 	chat.AddInsert(&b, n, &placed)
-	turn.AddEnqueue(&b, items(room.ID, n.ID, dec.Wake))
+	run, read := room.split(dec.Wake)
+	turn.AddEnqueue(&b, items(room.ID, n.ID, run))
+	external.AddDeposit(&b, room.ID, n.ID, read)
 	endClaim(&b, d, claim, n.ID)
 	if err := pg.Run(ctx, tx, &b); err != nil {
 		return Posted{}, err
@@ -247,7 +250,7 @@ func (c *Chat) store(ctx context.Context, tx *pg.Tx, actor access.Actor, room *l
 	msg := asView(n, placed, actor, room)
 	c.announce(tx, room, msg, placed.Version, c.endOfStream(actor, d))
 	c.announceNotice(tx, room, msg, m)
-	if err := c.wake(ctx, tx, room.ID, msg.ID, dec.Wake); err != nil {
+	if err := c.wake(ctx, tx, room.ID, msg.ID, run); err != nil {
 		return Posted{}, err
 	}
 	if dec.Notice {

@@ -25,7 +25,9 @@ import (
 type Agent struct {
 	Identity *flow.Identity
 	Online   func(id.Participant) bool // from the executor registry
-	Log      *slog.Logger
+	// NoExternal refuses agents of runtime external.
+	NoExternal bool
+	Log        *slog.Logger
 }
 
 // Mount mounts the routes; literal segments come before {agent}.
@@ -78,12 +80,22 @@ func (a Agent) create(w http.ResponseWriter, r *http.Request) error {
 	if err := httpx.Decode(w, r, &in); err != nil {
 		return err
 	}
+	var tool *string
 	switch in.Runtime {
 	case "", "local":
-	case "external", "org_host":
-		return fault.New(fault.Invalid, "runtime_unavailable", "This server runs local agents only.").With("runtime", "unavailable", "Use local.")
+	case "external":
+		if a.NoExternal {
+			return flow.ErrExternalOff
+		}
+		t, err := flow.ExternalTool(in.ExternalTool)
+		if err != nil {
+			return err
+		}
+		tool = &t
+	case "org_host":
+		return fault.New(fault.Invalid, "runtime_unavailable", "This server has no hosts of workspaces.").With("runtime", "unavailable", "Use local or external.")
 	default:
-		return fault.New(fault.Invalid, "invalid", "This runtime is not known.").With("runtime", "unknown", "Use local.")
+		return fault.New(fault.Invalid, "invalid", "This runtime is not known.").With("runtime", "unknown", "Use local or external.")
 	}
 	orgs, err := organizations(in.OrganizationIDs)
 	if err != nil {
@@ -91,7 +103,7 @@ func (a Agent) create(w http.ResponseWriter, r *http.Request) error {
 	}
 	v, key, err := a.Identity.CreateAgent(r.Context(), httpx.Actor(r.Context()), flow.NewAgent{
 		DisplayName: in.DisplayName, Description: in.Description, AgentType: in.AgentType, Capabilities: in.Capabilities, AvatarURL: in.AvatarURL,
-		ModelConfig: in.ModelConfig, Metadata: in.Metadata, SoulMD: soulOf(in), OrganizationIDs: orgs,
+		ModelConfig: in.ModelConfig, Metadata: in.Metadata, SoulMD: soulOf(in), OrganizationIDs: orgs, Runtime: in.Runtime, ExternalTool: tool,
 	})
 	if err != nil {
 		return err

@@ -16,7 +16,9 @@ import (
 // Auth is sign-up, sign-in and the agents' key exchange (desktop 2 and 4.1, bridge 1.2). Open routes.
 type Auth struct {
 	Identity *flow.Identity
-	Log      *slog.Logger
+	// NoExternal takes the feature of external agents away.
+	NoExternal bool
+	Log        *slog.Logger
 }
 
 // MountOpen mounts what needs no session.
@@ -50,7 +52,7 @@ func (a Auth) login(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	s, err := a.Identity.SignIn(r.Context(), in.Email, in.Password, r.UserAgent(), Address(r))
-	return signedIn(w, s, err)
+	return a.signedIn(w, s, err)
 }
 
 func (a Auth) signup(w http.ResponseWriter, r *http.Request) error {
@@ -63,7 +65,7 @@ func (a Auth) signup(w http.ResponseWriter, r *http.Request) error {
 		BirthDate: in.BirthDate, MarketingOptIn: in.MarketingOptIn, AnalyticsOptIn: in.AnalyticsOptIn, Timezone: in.Timezone, Locale: in.Locale,
 		UserAgent: r.UserAgent(), Address: Address(r),
 	})
-	return signedIn(w, s, err)
+	return a.signedIn(w, s, err)
 }
 
 func (a Auth) oneTime(w http.ResponseWriter, r *http.Request) error {
@@ -72,14 +74,14 @@ func (a Auth) oneTime(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	s, err := a.Identity.SpendOneTimeCode(r.Context(), in.Code, r.UserAgent(), Address(r))
-	return signedIn(w, s, err)
+	return a.signedIn(w, s, err)
 }
 
-func signedIn(w http.ResponseWriter, s flow.SignedIn, err error) error {
+func (a Auth) signedIn(w http.ResponseWriter, s flow.SignedIn, err error) error {
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(w, http.StatusOK, wire.SignedIn{Token: s.Token, Participant: present.Self(s.Self)})
+	return httpx.JSON(w, http.StatusOK, wire.SignedIn{Token: s.Token, Participant: present.Self(s.Self, a.NoExternal)})
 }
 
 // agentToken answers 200 exactly; a wrong key is 401 (bridge 1.2).

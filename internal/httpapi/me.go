@@ -24,7 +24,9 @@ type AgentSelf func(r *http.Request) (wire.Agent, error)
 type Me struct {
 	Identity  *flow.Identity
 	AgentSelf AgentSelf
-	Log       *slog.Logger
+	// NoExternal takes the feature of external agents away.
+	NoExternal bool
+	Log        *slog.Logger
 }
 
 var (
@@ -67,7 +69,7 @@ func (m Me) get(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(w, http.StatusOK, present.Self(s))
+	return httpx.JSON(w, http.StatusOK, present.Self(s, m.NoExternal))
 }
 
 func (m Me) edit(w http.ResponseWriter, r *http.Request, p flow.ProfilePatch) error {
@@ -75,7 +77,7 @@ func (m Me) edit(w http.ResponseWriter, r *http.Request, p flow.ProfilePatch) er
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(w, http.StatusOK, present.Self(s))
+	return httpx.JSON(w, http.StatusOK, present.Self(s, m.NoExternal))
 }
 
 func (m Me) patch(w http.ResponseWriter, r *http.Request) error {

@@ -33,6 +33,8 @@ type (
 	requestKind      struct{}
 	fileKind         struct{}
 	connectionKind   struct{}
+	externalKind     struct{}
+	inviteKind       struct{}
 )
 
 func (participantKind) kindName() string  { return "participant" }
@@ -53,6 +55,8 @@ func (requestKind) kindName() string      { return "credential request" }
 func (approvalKind) kindName() string     { return "approval" }
 func (fileKind) kindName() string         { return "file" }
 func (connectionKind) kindName() string   { return "connection" }
+func (externalKind) kindName() string     { return "external session" }
+func (inviteKind) kindName() string       { return "invite" }
 
 // Identifiers, one type for each kind of row.
 type (
@@ -92,6 +96,10 @@ type (
 	CredentialRequest = ID[requestKind]
 	// Connection identifies an outside service that agents may call.
 	Connection = ID[connectionKind]
+	// ExternalSession identifies a CLI session that a person drives.
+	ExternalSession = ID[externalKind]
+	// Invite identifies the right to become an agent.
+	Invite = ID[inviteKind]
 )
 
 // New makes a random identifier: id.New[id.Message]().

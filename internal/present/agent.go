@@ -18,7 +18,7 @@ const (
 func Agent(a view.Agent, online, mine bool) wire.Agent {
 	out := wire.Agent{
 		ID: a.ID.String(), Type: "agent", DisplayName: a.DisplayName, Description: a.Description, AvatarURL: a.AvatarURL, AgentType: a.AgentType,
-		OwnerID: a.OwnerID.String(), Status: a.Status, Runtime: a.Runtime, Presence: Offline, Online: online, PresenceMode: a.PresenceMode,
+		OwnerID: a.OwnerID.String(), Status: a.Status, Runtime: a.Runtime, ExternalTool: a.ExternalTool, Presence: Offline, Online: online, PresenceMode: a.PresenceMode,
 		IdleTimeoutSeconds: a.IdleTimeoutSeconds, LastActiveAt: wire.AtOrNil(a.LastActiveAt), OrganizationID: nil,
 		ModelConfig: object(nil), Metadata: object(nil), Settings: object(nil), Capabilities: a.Capabilities, StructuredCapabilities: object(a.StructuredCapabilities),
 		LifecycleStage: "established", InsertedAt: wire.At(a.InsertedAt), UpdatedAt: wire.At(a.UpdatedAt),
@@ -32,6 +32,7 @@ func Agent(a view.Agent, online, mine bool) wire.Agent {
 	if mine {
 		out.ModelConfig, out.Metadata, out.Settings, out.SoulMD = object(a.ModelConfig), object(a.Metadata), object(a.Settings), a.SoulMD
 		out.KeyPrefix = agent.KeyPrefix + a.KeyPrefix
+		out.ExternalSession = externalSession(a.ExternalSession)
 		if a.OrganizationIDs != nil {
 			out.OrganizationIDs = id.Strings(a.OrganizationIDs)
 		}

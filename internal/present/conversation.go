@@ -42,6 +42,7 @@ func Member(m view.Member, online Online) wire.ConversationMember {
 	p := wire.Participant{
 		ID: m.ParticipantID.String(), Type: m.Kind, DisplayName: m.DisplayName, AvatarURL: m.AvatarURL, Status: m.Status,
 		Description: m.Description, Capabilities: m.Capabilities, Online: online != nil && online(m.ParticipantID), InsertedAt: new(wire.At(m.InsertedAt)),
+		ExternalTool: m.ExternalTool,
 	}
 	if !m.OwnerID.IsZero() {
 		p.OwnerID = new(m.OwnerID.String())

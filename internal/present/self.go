@@ -10,18 +10,23 @@ import (
 )
 
 // Features are the flags that are on (decision 7): each stands for something built.
-func Features() map[string]bool {
-	return map[string]bool{"stream_text": true, "turn_anchor": true, "work_surfaces": true}
+// What the deployment has switched off is absent.
+func Features(noExternal bool) map[string]bool {
+	on := map[string]bool{"stream_text": true, "turn_anchor": true, "work_surfaces": true, "external_agents": true}
+	if noExternal {
+		delete(on, "external_agents")
+	}
+	return on
 }
 
 // Self is the signed-in person (desktop 2.5).
-func Self(s view.Self) wire.Self {
+func Self(s view.Self, noExternal bool) wire.Self {
 	a := s.Account
 	out := wire.Self{
 		ID: a.ID.String(), Type: "human", DisplayName: s.Participant.DisplayName, FirstName: ptr(a.FirstName), LastName: a.LastName, Email: a.Email,
 		AvatarURL: s.Participant.AvatarURL, Description: a.Description, Metadata: object(a.Metadata), Timezone: a.Timezone, Locale: a.Locale, Online: true,
 		InsertedAt: wire.At(a.InsertedAt), OrganizationID: idPtr(a.ActiveOrganizationID), ActiveOrganizationID: idPtr(a.ActiveOrganizationID),
-		Organizations: []wire.SelfOrganization{}, PlatformAdmin: a.PlatformAdmin, Features: Features(), HostedHostRuntime: json.RawMessage("null"),
+		Organizations: []wire.SelfOrganization{}, PlatformAdmin: a.PlatformAdmin, Features: Features(noExternal), HostedHostRuntime: json.RawMessage("null"),
 		MarketingOptIn: a.MarketingOptIn, AnalyticsOptIn: a.AnalyticsOptIn, AcceptedPolicyVersion: a.AcceptedPolicyVersion,
 		PolicyReacceptRequired: a.AcceptedPolicyVersion == nil || *a.AcceptedPolicyVersion != account.PolicyVersion, Capabilities: []string{}, Status: s.Participant.Status,
 	}

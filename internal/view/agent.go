@@ -18,12 +18,15 @@ type Agent struct {
 	AvatarURL   *string
 	Status      string
 	DeviceName  *string // of its newest online executor
+	// ExternalSession is nil for an agent that never had one.
+	ExternalSession *ExternalSession
 }
 
 const agentSQL = `SELECT a.id, a.owner_id, a.description, a.agent_type, a.capabilities, a.structured_capabilities, a.metadata, a.model_config, a.settings,
-	a.soul_md, a.runtime, a.presence_mode, a.idle_timeout_seconds, a.organization_id, a.organization_ids, a.last_active_at, a.key_prefix, a.key_version,
+	a.soul_md, a.runtime, a.external_tool, a.presence_mode, a.idle_timeout_seconds, a.organization_id, a.organization_ids, a.last_active_at, a.key_prefix, a.key_version,
 	a.inserted_at, a.updated_at, p.display_name, p.avatar_url, p.status,
-	(SELECT e.device_name FROM executors e WHERE e.agent_id = a.id AND e.status = 'online' ORDER BY e.last_seen_at DESC LIMIT 1) AS device_name
+	(SELECT e.device_name FROM executors e WHERE e.agent_id = a.id AND e.status = 'online' ORDER BY e.last_seen_at DESC LIMIT 1) AS device_name,
+	` + externalSessionSQL + `
 	FROM agents a JOIN participants p ON p.id = a.id`
 
 const oneAgentSQL = agentSQL + ` WHERE a.id = $1 AND p.status <> 'deleted'`

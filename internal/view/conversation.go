@@ -30,6 +30,7 @@ type Member struct {
 	Description    string         // of an agent
 	Capabilities   []string       // of an agent
 	Runtime        string         // of an agent
+	ExternalTool   *string        // of an agent of runtime external
 	InsertedAt     time.Time      // of the participant
 }
 
@@ -58,7 +59,7 @@ func (c Conversation) Member(p id.Participant) (Member, bool) {
 }
 
 const memberColumns = `s.conversation_id, s.participant_id, s.role, s.last_read_seq, s.joined_at, p.kind, p.display_name, p.avatar_url, p.status,
-	a.owner_id, coalesce(a.description, '') AS description, a.capabilities, coalesce(a.runtime, '') AS runtime, p.inserted_at`
+	a.owner_id, coalesce(a.description, '') AS description, a.capabilities, coalesce(a.runtime, '') AS runtime, a.external_tool, p.inserted_at`
 
 const roomColumns = `c.id, c.type, c.title, c.avatar_url, c.created_by, c.organization_id, c.parent_conversation_id, c.metadata,
 	c.agents_add_without_asking, c.version, c.message_seq, c.last_message_at, c.agent_streak, c.streak_notice, c.inserted_at, c.updated_at, c.deleted_at`
@@ -206,12 +207,14 @@ const (
 	SeatObserver SeatKind = 'o' // a person
 	SeatAgent    SeatKind = 'a'
 	SeatAsleep   SeatKind = 'x' // an agent
+	SeatExternal SeatKind = 'e' // an agent whose messages wait in its inbox: a person's CLI speaks for it
 )
 
 // One row for all: reading a thousand rows one by one costs more than the message.
 const seatsSQL = `SELECT coalesce(string_agg(uuid_send(s.participant_id), ''::bytea ORDER BY s.joined_at, s.participant_id), ''::bytea) AS ids,
 		coalesce(string_agg(CASE WHEN p.kind = 'human' THEN CASE WHEN s.role = 'observer' THEN 'o' ELSE 'p' END
-			WHEN p.status = 'active' AND s.role <> 'observer' THEN 'a' ELSE 'x' END, '' ORDER BY s.joined_at, s.participant_id), '') AS kinds
+			WHEN p.status <> 'active' OR s.role = 'observer' THEN 'x'
+			WHEN EXISTS (SELECT 1 FROM agents g WHERE g.id = p.id AND g.runtime = 'external') THEN 'e' ELSE 'a' END, '' ORDER BY s.joined_at, s.participant_id), '') AS kinds
 	FROM conversation_members s JOIN participants p ON p.id = s.participant_id WHERE s.conversation_id = $1::uuid`
 
 // SeatsOf are the seats of a room in the order in which they were taken.

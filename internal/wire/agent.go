@@ -2,38 +2,40 @@ package wire
 
 // Agent is an agent as its owner and workspace see it (desktop 5.4), and the agent's own /api/me (bridge 4.4).
 type Agent struct {
-	ID                     string   `json:"id"`
-	Type                   string   `json:"type"`
-	DisplayName            string   `json:"displayName"`
-	Description            string   `json:"description"`
-	AvatarURL              *string  `json:"avatarUrl"`
-	AgentType              string   `json:"agentType"`
-	OwnerID                string   `json:"ownerId"`
-	Status                 string   `json:"status"`
-	Runtime                string   `json:"runtime"`
-	Presence               string   `json:"presence"`
-	Online                 bool     `json:"online"`
-	DeviceName             *string  `json:"deviceName"`
-	DeviceNickname         *string  `json:"deviceNickname"`
-	PresenceMode           string   `json:"presenceMode"`
-	IdleTimeoutSeconds     *int     `json:"idleTimeoutSeconds"`
-	LastActiveAt           *Time    `json:"lastActiveAt"`
-	OrganizationID         *string  `json:"organizationId"`
-	OrganizationIDs        []string `json:"organizationIds"` // null = visible everywhere
-	AssignedHostID         *string  `json:"assignedHostId"`
-	ModelConfig            Map      `json:"modelConfig"`
-	Metadata               Map      `json:"metadata"`
-	Settings               Map      `json:"settings"`
-	Capabilities           []string `json:"capabilities"`
-	StructuredCapabilities Map      `json:"structuredCapabilities"`
-	SoulMD                 string   `json:"soulMd"`
-	SoulMDInherited        bool     `json:"soulMdInherited"`
-	LifecycleStage         string   `json:"lifecycleStage"`
-	InsertedAt             Time     `json:"insertedAt"`
-	UpdatedAt              Time     `json:"updatedAt"`
-	KeyPrefix              string   `json:"keyPrefix,omitempty"`     // ours: which key is in force, for its owner
-	APIKey                 string   `json:"apiKey,omitempty"`        // only in create and regenerate answers
-	ResolvedTools          []Tool   `json:"resolvedTools,omitempty"` // only in the agent's own /api/me
+	ID                     string           `json:"id"`
+	Type                   string           `json:"type"`
+	DisplayName            string           `json:"displayName"`
+	Description            string           `json:"description"`
+	AvatarURL              *string          `json:"avatarUrl"`
+	AgentType              string           `json:"agentType"`
+	OwnerID                string           `json:"ownerId"`
+	Status                 string           `json:"status"`
+	Runtime                string           `json:"runtime"`
+	ExternalTool           *string          `json:"externalTool"`
+	Presence               string           `json:"presence"`
+	Online                 bool             `json:"online"`
+	DeviceName             *string          `json:"deviceName"`
+	DeviceNickname         *string          `json:"deviceNickname"`
+	PresenceMode           string           `json:"presenceMode"`
+	IdleTimeoutSeconds     *int             `json:"idleTimeoutSeconds"`
+	LastActiveAt           *Time            `json:"lastActiveAt"`
+	OrganizationID         *string          `json:"organizationId"`
+	OrganizationIDs        []string         `json:"organizationIds"` // null = visible everywhere
+	AssignedHostID         *string          `json:"assignedHostId"`
+	ModelConfig            Map              `json:"modelConfig"`
+	Metadata               Map              `json:"metadata"`
+	Settings               Map              `json:"settings"`
+	Capabilities           []string         `json:"capabilities"`
+	StructuredCapabilities Map              `json:"structuredCapabilities"`
+	SoulMD                 string           `json:"soulMd"`
+	SoulMDInherited        bool             `json:"soulMdInherited"`
+	LifecycleStage         string           `json:"lifecycleStage"`
+	InsertedAt             Time             `json:"insertedAt"`
+	UpdatedAt              Time             `json:"updatedAt"`
+	ExternalSession        *ExternalSession `json:"externalSession,omitempty"` // for its owner
+	KeyPrefix              string           `json:"keyPrefix,omitempty"`       // ours: which key is in force, for its owner
+	APIKey                 string           `json:"apiKey,omitempty"`          // only in create and regenerate answers
+	ResolvedTools          []Tool           `json:"resolvedTools,omitempty"`   // only in the agent's own /api/me
 }
 
 // Agents lists them.

@@ -173,6 +173,7 @@ export interface Agent {
   ownerId: string;
   status: string;
   runtime: string;
+  externalTool: string | null;
   presence: string;
   online: boolean;
   deviceName: string | null;
@@ -194,6 +195,8 @@ export interface Agent {
   lifecycleStage: string;
   insertedAt: Time;
   updatedAt: Time;
+  /** for its owner */
+  externalSession?: ExternalSession;
   /** ours: which key is in force, for its owner */
   keyPrefix?: string;
   /** only in create and regenerate answers */
@@ -942,6 +945,202 @@ export interface HealthUnstuck {
   executorsReset: number;
   tasksExpired: number;
   messagesRequeued: number;
+}
+
+// --- external.go
+
+/** SessionEvent is the body of POST /api/agents/me/sessions/events (bridge 8.2). EventID is ours: an event sent twice is shown once. */
+export interface SessionEvent {
+  sessionId: string;
+  event: string;
+  tool: string;
+  hostname: string;
+  cwd: string;
+  branch: string;
+  repo: string;
+  toolName: string;
+  text: string;
+  channel: boolean | null;
+  model: string;
+  effort: string;
+  notificationType: string;
+  eventId: string;
+}
+
+/** SessionStored answers it, 200 exactly. */
+export interface SessionStored {
+  ok: boolean;
+}
+
+/** SessionStats counts what a session did. */
+export interface SessionStats {
+  prompts: number;
+  tool_calls: number;
+  tools: Record<string, number>;
+}
+
+/** ExternalSession is the CLI session of an agent (desktop 5.4). */
+export interface ExternalSession {
+  id: string;
+  sessionKey: string;
+  tool: string;
+  state: string;
+  cwd: string;
+  repo: string;
+  branch: string;
+  hostname: string;
+  stats: SessionStats;
+  startedAt: Time;
+  lastEventAt: Time;
+  endedAt: Time | null;
+  dmConversationId: string | null;
+}
+
+/** SessionRoomCreate is the body of POST /api/conversations/session (desktop 4.4). */
+export interface SessionRoomCreate {
+  agentId: string;
+  title: string | null;
+  sessionKey: string;
+  cwd: string;
+  repo: string;
+  branch: string;
+  hostname: string;
+  tool: string;
+}
+
+/** SessionLink is the body of POST /api/conversations/:id/session/link. */
+export interface SessionLink {
+  agentId: string;
+  sessionKey: string;
+  cwd: string;
+}
+
+/** SessionUnlinked answers DELETE /api/conversations/:id/session/link. */
+export interface SessionUnlinked {
+  unlinked: number;
+}
+
+/** Inbox answers GET /api/agents/me/inbox (bridge 8.3). */
+export interface Inbox {
+  unread: InboxRoom[];
+  tasks: InboxTask[];
+  commandsTypeable: boolean;
+}
+
+/** InboxRoom is a room with what is unread in it, newest first. Count is all that is unread, also what is not listed. */
+export interface InboxRoom {
+  conversationId: string;
+  type: string;
+  title: string;
+  count: number;
+  ownerDm: boolean;
+  messages: InboxMessage[];
+}
+
+/** InboxMessage is one of them. Command is what is to be typed into the session. */
+export interface InboxMessage {
+  id: string;
+  senderName: string;
+  senderType: string;
+  content: string;
+  contentType: string;
+  insertedAt: Time;
+  command?: string;
+}
+
+/** InboxTask is an open task of the agent. */
+export interface InboxTask {
+  id: string;
+  title: string;
+  status: string;
+  conversationId: string;
+}
+
+/** InboxAck is the body of POST /api/agents/me/inbox/ack. */
+export interface InboxAck {
+  messageIds: string[];
+}
+
+/** InboxAcked answers it. */
+export interface InboxAcked {
+  acked: number;
+}
+
+/** InviteCreate is the body of POST /api/invites (desktop 4.13); capabilities and maxUses are ours. */
+export interface InviteCreate {
+  displayName: string;
+  description: string;
+  capabilities: string[];
+  ttlHours: number;
+  agentId: string;
+  maxUses: number;
+}
+
+/** Invite is an invite as its creator sees it. Code is there once, in the answer that made it. */
+export interface Invite {
+  id: string;
+  code?: string;
+  displayName: string;
+  description: string;
+  capabilities: string[];
+  agentId: string | null;
+  status: string;
+  maxUses: number;
+  uses: number;
+  expiresAt: Time;
+  insertedAt: Time;
+  lastUsedAt: Time | null;
+}
+
+/** Invites answers GET /api/invites (ours). */
+export interface Invites {
+  invites: Invite[];
+}
+
+/** InviteInfo answers GET /api/invites/:code/info, to anybody who has the code (bridge 1.5, desktop 4.13). */
+export interface InviteInfo {
+  displayName: string;
+  description: string;
+  capabilities: string[];
+  status: string;
+  creatorName: string;
+  creator: InviteCreator;
+  expiresAt: Time;
+  maxUses: number;
+  uses: number;
+}
+
+/** InviteCreator is who made it. */
+export interface InviteCreator {
+  displayName: string;
+}
+
+/** InviteClaim is the body of POST /api/invites/:code/claim; all of it is optional, and so is the body (bridge 1.5). */
+export interface InviteClaim {
+  executorKey: string;
+  executorDisplayName: string;
+  executorCapabilities: string[];
+  runtime: string;
+  externalTool: string;
+}
+
+/** InviteClaimed answers it, 201 exactly. */
+export interface InviteClaimed {
+  agentId: string;
+  apiKey: string;
+  agent: Agent;
+  gatewayUrl: string;
+  executor?: ClaimedExecutor;
+}
+
+/** ClaimedExecutor is the executor that was registered with the claim. */
+export interface ClaimedExecutor {
+  id: string;
+}
+
+/** ExternalDisabled is the body of 404 where external agents are off (decision 25). */
+export interface ExternalDisabled {
+  error: string;
 }
 
 // --- file.go

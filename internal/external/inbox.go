@@ -1,0 +1,42 @@
+package external
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/pg"
+)
+
+// AddDeposit puts a message into the inboxes of agents, in a batch. It adds nothing
+// for no agents.
+func AddDeposit(b *pg.Batch, conv id.Conversation, m id.Message, agents []id.Participant) {
+	if len(agents) > 0 {
+		b.Add(nil, sqlDeposit, id.Strings(agents), m, conv)
+	}
+}
+
+// Taken is a message that a reader got for itself.
+type Taken struct {
+	MessageID      id.Message
+	ConversationID id.Conversation
+}
+
+// TakeTx marks messages of an agent's inbox as read and returns those that nobody
+// had read before: of two readers one gets a message. session may be zero.
+func TakeTx(ctx context.Context, tx *pg.Tx, agent id.Participant, ms []id.Message, session id.ExternalSession) ([]Taken, error) {
+	if len(ms) == 0 {
+		return nil, nil
+	}
+	rows, err := tx.Query(ctx, sqlTake, agent, id.Strings(ms), session)
+	if err != nil {
+		return nil, fmt.Errorf("read inbox: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Taken])
+	if err != nil {
+		return nil, fmt.Errorf("read inbox: %w", err)
+	}
+	return out, nil
+}
