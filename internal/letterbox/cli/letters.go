@@ -175,18 +175,21 @@ func (c *Call) watch(ctx context.Context, pause time.Duration, b *post.Box, look
 	if !c.Has("--follow") {
 		return look(ctx, true)
 	}
-	hints, err := b.Hints(ctx)
-	if err != nil {
-		hints = nil // polling it is
-	}
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
-	if hints != nil && !c.Has("--interval") {
-		tick.Reset(slowly)
-	}
 	var kept time.Time
-	for {
+	var hints <-chan struct{}
+	for push := true; ; {
 		upkeep := time.Since(kept) >= upkeepEvery
+		if upkeep && push && hints == nil {
+			var err error
+			if hints, err = b.Hints(ctx); errors.Is(err, post.ErrNoPush) {
+				push = false
+			}
+			if hints != nil && !c.Has("--interval") {
+				tick.Reset(slowly)
+			}
+		}
 		err := look(ctx, upkeep)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // the user ended it
@@ -213,7 +216,7 @@ func (c *Call) watch(ctx context.Context, pause time.Duration, b *post.Box, look
 			return nil
 		case <-tick.C:
 		case _, open := <-hints:
-			if !open {
+			if !open { // a stream ends after an hour at the latest; the next upkeep opens another one
 				hints = nil
 				tick.Reset(pause)
 			}

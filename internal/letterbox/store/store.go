@@ -83,7 +83,8 @@ func Create(ctx context.Context, dir string, pass Passphrase, cost Cost, fill fu
 	if Exists(dir) {
 		return nil, ErrExists
 	}
-	tmp, err := os.CreateTemp(dir, ".new-*.db")
+	sweep(dir)
+	tmp, err := os.CreateTemp(dir, unfinished)
 	if err != nil {
 		return nil, fmt.Errorf("make store: %w", err)
 	}
@@ -133,6 +134,22 @@ func build(ctx context.Context, dir, name string, pass Passphrase, cost Cost, fi
 		return fill(tx)
 	})
 	return errors.Join(err, s.Close())
+}
+
+// unfinished are stores that are being made.
+const unfinished = ".new-*.db"
+
+// sweep removes what a process left that was killed while it made a store.
+func sweep(dir string) {
+	names, err := filepath.Glob(filepath.Join(dir, unfinished))
+	if err != nil {
+		return // only for a bad pattern
+	}
+	for _, name := range names {
+		if st, err := os.Stat(name); err == nil && time.Since(st.ModTime()) > time.Hour {
+			removeAll(name)
+		}
+	}
 }
 
 func removeAll(name string) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/agntchat/agntchat/internal/letterbox/store"
 )
@@ -131,6 +132,14 @@ func TestL2_CreateOnce(t *testing.T) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
 		t.Fatalf("left behind: %v %v", entries, err)
 	}
+	// What a killed process left long ago goes with the next one.
+	old := filepath.Join(dir, ".new-1.db")
+	if err := os.WriteFile(old, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(old, time.Unix(1, 0), time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
 	var wg sync.WaitGroup
 	results := make(chan error, 6)
 	for range cap(results) {
@@ -151,6 +160,9 @@ func TestL2_CreateOnce(t *testing.T) {
 		} else if !errors.Is(err, store.ErrExists) {
 			t.Error(err)
 		}
+	}
+	if _, err := os.Stat(old); err == nil {
+		t.Fatal("an old unfinished store is still there")
 	}
 	if made != 1 {
 		t.Fatalf("%d identities were made", made)
