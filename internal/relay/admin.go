@@ -26,8 +26,8 @@ func (r *Relay) admitted(w http.ResponseWriter, req *http.Request) bool {
 		fail(w, http.StatusNotFound, wire.TextNotFound)
 		return false
 	}
-	if !r.mayTry(req) {
-		fail(w, http.StatusTooManyRequests, wire.TextRateLimit)
+	if err := r.mayTry(req); err != nil {
+		r.answerError(req.Context(), w, "admin", err)
 		return false
 	}
 	_, password, _ := req.BasicAuth()

@@ -152,8 +152,8 @@ func (q *request) call() letter.Call {
 
 // serve checks arguments, signature and rate, and runs the tool.
 func (r *Relay) serve(w http.ResponseWriter, req *http.Request, t tool, args map[string]json.RawMessage) error {
-	if !r.mayTry(req) {
-		return tooFast()
+	if err := r.mayTry(req); err != nil {
+		return err
 	}
 	q := &request{http: req, now: r.cfg.Clock(), admit: func() error { return nil }}
 	var err error
@@ -176,12 +176,12 @@ func (r *Relay) serve(w http.ResponseWriter, req *http.Request, t tool, args map
 	if r.calls != nil {
 		// A replayed call is somebody else's: it must not use up the sender's budget. So
 		// the budget is looked at here and taken when the nonce is known to be new.
-		if _, ok := r.calls.Peek(q.auth.Fingerprint); !ok {
-			return tooFast()
+		if wait, ok := r.calls.Peek(q.auth.Fingerprint); !ok {
+			return tooFast(wait)
 		}
 		q.admit = func() error {
-			if _, ok := r.calls.Take(q.auth.Fingerprint); !ok {
-				return tooFast()
+			if wait, ok := r.calls.Take(q.auth.Fingerprint); !ok {
+				return tooFast(wait)
 			}
 			return nil
 		}
@@ -253,8 +253,8 @@ func (r *Relay) verify(tool string, q *request, signed map[string]any) error {
 
 // checkAPIKey is admission only (letters.md 1.6).
 func (r *Relay) checkAPIKey(req *http.Request) error {
-	if !r.mayTry(req) {
-		return tooFast()
+	if err := r.mayTry(req); err != nil {
+		return err
 	}
 	key := req.Header.Get("X-Retalk-Key")
 	if scheme, token, ok := strings.Cut(req.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {

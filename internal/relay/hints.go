@@ -100,7 +100,7 @@ func (r *Relay) events(w http.ResponseWriter, q *request) error {
 	}
 	s, leave, ok := r.hints.add(q.auth.Fingerprint, origin)
 	if !ok {
-		return refuse(http.StatusTooManyRequests, "too many event streams; poll instead")
+		return &refusalError{http.StatusTooManyRequests, "too many event streams; poll instead", time.Minute}
 	}
 	defer leave()
 	if err := r.office.Touch(q.http.Context(), q.call()); err != nil {

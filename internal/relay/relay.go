@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/netip"
 	"path"
@@ -166,12 +167,13 @@ func (r *Relay) info(w http.ResponseWriter) {
 type refusalError struct {
 	status int
 	text   string
+	after  time.Duration // when it may succeed, if that is known
 }
 
 func (e *refusalError) Error() string { return e.text }
 
 func refuse(status int, format string, args ...any) error {
-	return &refusalError{status, fmt.Sprintf(format, args...)}
+	return &refusalError{status: status, text: fmt.Sprintf(format, args...)}
 }
 
 // bad is how every failure inside a tool is answered (letters.md 1.1).
@@ -185,15 +187,17 @@ func (r *Relay) answerError(ctx context.Context, w http.ResponseWriter, tool str
 	switch {
 	case errors.As(err, &no):
 	case pg.IsUnavailable(err):
-		w.Header().Set("Retry-After", "2")
-		no = &refusalError{http.StatusServiceUnavailable, "the relay cannot reach its database right now; retry"}
+		no = &refusalError{http.StatusServiceUnavailable, "the relay cannot reach its database right now; retry", 2 * time.Second}
 	case errors.As(err, &input) && input.Kind == fault.Invalid: // text that no database stores
-		no = &refusalError{http.StatusBadRequest, input.Message}
+		no = &refusalError{status: http.StatusBadRequest, text: input.Message}
 	case ctx.Err() != nil:
-		no = &refusalError{http.StatusServiceUnavailable, "the call was given up"}
+		no = &refusalError{status: http.StatusServiceUnavailable, text: "the call was given up"}
 	default:
 		r.cfg.Log.ErrorContext(ctx, "relay: call failed", slog.String("tool", tool), slog.Any("error", err))
-		no = &refusalError{http.StatusInternalServerError, "internal error"}
+		no = &refusalError{status: http.StatusInternalServerError, text: "internal error"}
+	}
+	if no.after > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(no.after.Seconds()))))
 	}
 	fail(w, no.status, no.text)
 	switch {
@@ -274,8 +278,8 @@ func (r *Relay) takeOrigin(buckets *limit.Buckets, req *http.Request) error {
 	if buckets == nil || r.local(req) {
 		return nil
 	}
-	if _, ok := buckets.Take(r.address(req)); !ok {
-		return tooFast()
+	if wait, ok := buckets.Take(r.address(req)); !ok {
+		return tooFast(wait)
 	}
 	return nil
 }
@@ -288,12 +292,16 @@ func (r *Relay) failed(req *http.Request) {
 }
 
 // mayTry tells whether a network address may still try: only failures count.
-func (r *Relay) mayTry(req *http.Request) bool {
+func (r *Relay) mayTry(req *http.Request) error {
 	if r.failures == nil {
-		return true
+		return nil
 	}
-	_, ok := r.failures.Peek(r.address(req))
-	return ok
+	if wait, ok := r.failures.Peek(r.address(req)); !ok {
+		return tooFast(wait)
+	}
+	return nil
 }
 
-func tooFast() error { return refuse(http.StatusTooManyRequests, wire.TextRateLimit) }
+func tooFast(wait time.Duration) error {
+	return &refusalError{http.StatusTooManyRequests, wire.TextRateLimit, wait}
+}
