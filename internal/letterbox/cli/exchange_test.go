@@ -373,3 +373,35 @@ func TestL2_OnlyChosenPeersAreFetched(t *testing.T) {
 		equal(t, "the rest", texts(w.records(w.do("alice", "receive", "--all").out)), []string{"from dave"})
 	})
 }
+
+// 6.1 sync: receive never sends again, send does once a letter's time has come, and sync does at once.
+func TestL2_WhoSendsAgain(t *testing.T) {
+	t.Parallel()
+	w := plainWorld(t)
+	w.people("alice", "bob")
+	w.do("alice", "send", "--peer", "bob", "m1")
+	w.plain.LoseMail()
+	later := func() {
+		s := w.open("alice")
+		if err := s.Tx(t.Context(), (*store.Tx).AllDue); err != nil {
+			t.Fatal(err)
+		}
+		_ = s.Close()
+	}
+	later()
+	w.do("alice", "receive", "--all")
+	if n := len(w.plain.Mail(w.ids["bob"])); n != 0 {
+		t.Fatalf("receive sent %d letters again", n)
+	}
+	w.do("alice", "send", "--peer", "bob", "m2")
+	if n := len(w.plain.Mail(w.ids["bob"])); n != 2 {
+		t.Fatalf("%d letters after send", n)
+	}
+	w.plain.LoseMail()
+	w.do("alice", "send", "--peer", "bob", "m3")
+	if n := len(w.plain.Mail(w.ids["bob"])); n != 1 {
+		t.Fatalf("%d letters: those of a moment ago have time", n)
+	}
+	contains(t, w.do("alice", "sync").out, `"resent": 3`)
+	equal(t, "texts", texts(w.receive("bob", "alice")), []string{"m3", "m1", "m2"})
+}

@@ -148,7 +148,7 @@ func pinMismatch(peer, got string) error {
 	return fmt.Errorf("%w for peer '%s': the relay served keys whose fingerprint is '%s'. Somebody may be between you and your peer: refusing to go on", ErrPinMismatch, peer, got)
 }
 
-// keysOf checks that keys are those of an address and of its pinned contact.
+// check refuses keys that are not those of an address and of its pinned contact.
 func (b *Box) check(ctx context.Context, peer, identity, signing string) error {
 	if got := letter.Address(identity, signing); got != peer {
 		return pinMismatch(peer, got)
