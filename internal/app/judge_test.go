@@ -56,6 +56,7 @@ var ready = []string{
 	"message_types",
 	"owner_accounts",
 	"permissions",
+	"permissions",
 	"sdk_events",
 	"task_fail",
 	"task_life",

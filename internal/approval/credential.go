@@ -15,7 +15,7 @@ import (
 	"github.com/agntchat/agntchat/internal/pg"
 )
 
-// The states of a credential request that are not those of an approval.
+// Fulfilled is the state of a credential request whose secret was given; the others are those of an approval.
 const Fulfilled State = "fulfilled"
 
 // Limits of credential requests.
