@@ -10,7 +10,9 @@ import { useT } from "#/i18n";
 import { cx } from "#/lib/cx";
 import { clock, exactTime, nameList } from "#/lib/format";
 import { type Mentionable, plainMentions } from "#/lib/mention";
+import { FileLink } from "./FileLink";
 import { FoldedText } from "./FoldedText";
+import { fileCaption } from "./files";
 import { MessageActions } from "./MessageActions";
 import { notAnsweredText } from "./notices";
 import { type TimelineMessage, typeOf } from "./rows";
@@ -160,20 +162,17 @@ function Body({ message, growing, selfId, people }: { message: TimelineMessage; 
   }
   if (type === "CompactionSummary") return <Quiet>{t("message.compaction")}</Quiet>;
   const structured = message.content.startsWith("{") && type !== "text" && type !== "markdown";
-  const source = structured ? message.readableText || caption(message.content) || t("message.unsupported") : message.content;
+  const files = message.fileAttachments ?? [];
+  const source = !structured
+    ? message.content
+    : files.length > 0
+      ? fileCaption(message.content)
+      : message.readableText || caption(message.content) || t("message.unsupported");
   return (
     <FoldedText limit={growing ? Number.POSITIVE_INFINITY : message.sender?.type === "agent" ? 2400 : 720}>
-      <Markdown source={source} people={people} selfId={selfId} growing={growing} />
-      {message.fileAttachments?.map((file) => (
-        <a
-          key={file.id}
-          href={file.downloadUrl}
-          target="_blank"
-          rel="noopener noreferrer"
-          className="mt-1.5 inline-flex max-w-full items-center gap-2 rounded-control border border-line bg-raised px-2.5 py-1 text-side hover:bg-hover"
-        >
-          <span className="min-w-0 truncate">{file.filename || t("message.file")}</span>
-        </a>
+      {source && <Markdown source={source} people={people} selfId={selfId} growing={growing} />}
+      {files.map((file) => (
+        <FileLink key={file.id} file={file} />
       ))}
     </FoldedText>
   );

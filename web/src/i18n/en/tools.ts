@@ -70,4 +70,5 @@ export const tools = {
   "services.error.auth.secret.required": "Paste the secret for this address.",
   "services.error.auth.name.format": "Name the header or the parameter.",
   "services.error.operations.count": "Say what may be called: 1 to 100 operations.",
+  "files.failed": "The file did not open",
 } as const;

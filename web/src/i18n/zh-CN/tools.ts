@@ -71,4 +71,5 @@ export const tools: Record<keyof typeof en, string> = {
   "services.error.auth.secret.required": "请粘贴这个地址的密钥。",
   "services.error.auth.name.format": "请填写请求头或参数的名称。",
   "services.error.operations.count": "请列出允许调用的接口：1 到 100 个。",
+  "files.failed": "文件未能打开",
 };
