@@ -52,6 +52,7 @@ var ready = []string{
 	"decisions",
 	"dm",
 	"files",
+	"inbox_races",
 	"mcp",
 	"message_types",
 	"owner_accounts",
