@@ -173,6 +173,15 @@ func newAccessWorld(ctx context.Context, s *apptest.Server) (w accessWorld, err 
 		task, ids["agent"], room, ids["owner"]).Scan(&question); err != nil {
 		return w, fmt.Errorf("question: %w", err)
 	}
+	var query, scope string
+	if err := s.DB.QueryRow(ctx, `INSERT INTO agent_queries (id, agent_id, label, system_prompt, user_content, expires_at)
+		VALUES (gen_random_uuid(), $1::uuid, 'x', '', 'x', now() + interval '1 hour') RETURNING id::text`, ids["agent"]).Scan(&query); err != nil {
+		return w, fmt.Errorf("agent query: %w", err)
+	}
+	if err := s.DB.QueryRow(ctx, `INSERT INTO scope_requests (id, requester_id, agent_id, conversation_id, content, expires_at)
+		VALUES (gen_random_uuid(), $1::uuid, $1::uuid, $2::uuid, 'x', now() + interval '1 hour') RETURNING id::text`, ids["agent"], room).Scan(&scope); err != nil {
+		return w, fmt.Errorf("scope request: %w", err)
+	}
 	var row string
 	if err := s.DB.QueryRow(ctx, `SELECT id::text FROM queued_tasks WHERE task_id = $1::uuid`, task).Scan(&row); err != nil {
 		return w, fmt.Errorf("queue row of task: %w", err)
@@ -205,7 +214,7 @@ func newAccessWorld(ctx context.Context, s *apptest.Server) (w accessWorld, err 
 		return w, fmt.Errorf("incomplete: key %v, sessions %v", key, sessions)
 	}
 	w.ids = strings.NewReplacer("{request}", approval, "{grant}", grant, "{credential}", secrets[0], "{given}", secrets[1], "{file}", file, "{api}", text(api, "id"), "{tool}", "web_fetch",
-		"{task}", task, "{ask}", question, "{row}", row, "{agent}", ids["agent"], "{conversation}", room, "{message}", message, "{participant}", ids["agent"], "{member}", ids["member"],
+		"{query}", query, "{scope}", scope, "{task}", task, "{ask}", question, "{row}", row, "{agent}", ids["agent"], "{conversation}", room, "{message}", message, "{participant}", ids["agent"], "{member}", ids["member"],
 		"{stranger}", ids["stranger"], "{executor}", executor, "{item}", item, "{key}", keyID, "{session}", sessionID, "{provider}", "anthropic", "{code}", "x", "{invite}", text(invite, "id"), "{inviteCode}", text(invite, "code"), "{tour}", "profileTour", "{organization}", organization)
 	return w, nil
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 
 	"github.com/agntchat/agntchat/internal/access"
+	"github.com/agntchat/agntchat/internal/ask"
 	"github.com/agntchat/agntchat/internal/executor"
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/id"
@@ -76,7 +77,7 @@ func (e *executorChannel) Push(ctx context.Context, _ *socket.Member, event stri
 		return nil, socket.ErrUnknownEvent
 	}
 	n, err := e.bridges.Gateway.Catchup(ctx, e.actor)
-	return wire.CatchupReply{Messages: n}, err
+	return wire.CatchupReply{Messages: n.Messages, Tasks: n.Tasks, ScopeRequests: n.Scopes, AgentQueries: n.Queries}, err
 }
 
 // Leave implements socket.Channel.
@@ -103,6 +104,16 @@ func (e *executorChannel) DeliverApproval(d flow.ApprovalDelivery) error {
 		return fmt.Errorf("%w: %w", flow.ErrUndeliverable, err)
 	}
 	return err
+}
+
+// DeliverQuery implements flow.ExecutorSocket.
+func (e *executorChannel) DeliverQuery(q ask.Query) error {
+	return e.member.Push("gateway_agent_query", present.GatewayQuery(q))
+}
+
+// DeliverScope implements flow.ExecutorSocket.
+func (e *executorChannel) DeliverScope(s ask.Scope) error {
+	return e.member.Push("gateway_scope_request", present.GatewayScope(s))
 }
 
 // DeliverTask implements flow.ExecutorSocket.

@@ -30,6 +30,12 @@ func (c *Chat) announce(tx *pg.Tx, room *locked, m view.Message, seq int64, befo
 	if speak.Hidden(m.Type()) {
 		return
 	}
+	if room.Type == chat.Task { // it stands in no list
+		if m.SenderKind == chat.Human {
+			tx.Publish(lane(room.ID), ConversationRead{inRoom: in, Participant: m.SenderID})
+		}
+		return
+	}
 	to := make(map[string][]id.Participant, 4)
 	for _, s := range room.seats {
 		if s.ID == m.SenderID {

@@ -29,6 +29,7 @@ func (g *Gateway) claimFor(ctx context.Context, agent id.Participant) {
 	if len(claimers) == 0 {
 		return
 	}
+	g.pushAsides(ctx, agent, claimers)
 	sources, err := g.waitingFor(ctx, agent)
 	if err != nil {
 		g.complain(ctx, "look for work failed", err, agent)

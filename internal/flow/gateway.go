@@ -80,6 +80,9 @@ type Gateway struct {
 	cfg     GatewayConfig
 	sources []workSource                                                                   // messages first
 	busy    []func(context.Context, pg.Querier, id.Participant) ([]id.Conversation, error) // rooms in which an agent works
+	count   func(ctx context.Context, agent id.Participant, w *Waiting) error
+	aside   func(ctx context.Context, agent id.Participant, c claimer) // hands out what takes no slot
+	asides  *agentSet                                                  // agents for which something may wait there
 	retire  []func(ctx context.Context, agent id.Participant) error
 	adopt   []func(ctx context.Context, agent id.Participant, ex id.Executor, resumable []string)
 	queue   *turn.Queue
@@ -103,7 +106,7 @@ func NewGateway(db *pg.DB, rooms TurnRooms, bus LiveBus, log *slog.Logger, cfg G
 		DB: db, Rooms: rooms, Bus: bus, Log: log, cfg: cfg,
 		queue: turn.NewQueue(cfg.MessageLease, cfg.MostTurn), reg: newExecutorRegistry(), signs: newSignCache(), owed: &owedReturns{}, holder: newAgentSet(), hashes: newAgentParts(),
 	}
-	g.sources = []workSource{messageWork{g}}
+	g.sources, g.asides = []workSource{messageWork{g}}, newAgentSet()
 	g.busy = append(g.busy, turn.RoomsInWork)
 	g.life, g.stop = context.WithCancelCause(context.Background())
 	g.disp = newDispatcher(&g.running, func(agent id.Participant) { g.claimFor(g.life, agent) })

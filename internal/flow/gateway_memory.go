@@ -23,6 +23,15 @@ func (s *agentSet) add(agents ...id.Participant) {
 	}
 }
 
+// take removes an agent and says whether it was there.
+func (s *agentSet) take(a id.Participant) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.m[a]
+	delete(s.m, a)
+	return ok
+}
+
 func (s *agentSet) list() []id.Participant {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agntchat/agntchat/internal/ask"
 	"github.com/agntchat/agntchat/internal/executor"
 	"github.com/agntchat/agntchat/internal/id"
 )
@@ -15,6 +16,9 @@ type ExecutorSocket interface {
 	Deliver(d Delivery) error
 	// DeliverApproval pushes what was decided to the run that waits for it.
 	DeliverApproval(d ApprovalDelivery) error
+	// DeliverQuery pushes a question to the agent's model, DeliverScope a request to word a task.
+	DeliverQuery(q ask.Query) error
+	DeliverScope(s ask.Scope) error
 	// DeliverTask pushes one claimed task.
 	DeliverTask(d TaskDelivery) error
 	// Command pushes a control directive.
@@ -56,6 +60,7 @@ type reachable struct {
 	id            id.Executor
 	agent         id.Participant
 	instance      string
+	version       string
 	maxConcurrent int
 	ours          bool
 	device        *string
@@ -85,7 +90,7 @@ func (r *executorRegistry) put(e executor.Executor, seen time.Time) {
 		r.executors[e.ID] = x
 		r.byAgent[e.AgentID] = append(r.byAgent[e.AgentID], x)
 	}
-	x.instance, x.maxConcurrent, x.ours, x.device = e.InstanceID, e.MaxConcurrent, e.Ours, e.DeviceName
+	x.instance, x.version, x.maxConcurrent, x.ours, x.device = e.InstanceID, e.BridgeVersion, e.MaxConcurrent, e.Ours, e.DeviceName
 	x.offline = e.Status != executor.Online
 	if seen.After(x.seen) {
 		x.seen = seen
@@ -167,6 +172,8 @@ type claimer struct {
 	slots int
 	ours  bool
 	sock  ExecutorSocket // the newest
+
+	answersQueries bool
 }
 
 // claimers are the agent's executors with a joined socket.
@@ -176,7 +183,7 @@ func (r *executorRegistry) claimers(agent id.Participant) []claimer {
 	var out []claimer
 	for _, x := range r.byAgent[agent] {
 		if len(x.sockets) > 0 {
-			out = append(out, claimer{x.id, x.maxConcurrent, x.ours, x.sockets[len(x.sockets)-1]})
+			out = append(out, claimer{x.id, x.maxConcurrent, x.ours, x.sockets[len(x.sockets)-1], knowsQueries(x.version, x.ours)})
 		}
 	}
 	return out

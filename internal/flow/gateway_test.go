@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agntchat/agntchat/internal/access"
+	"github.com/agntchat/agntchat/internal/ask"
 	"github.com/agntchat/agntchat/internal/executor"
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/flow/flowtest"
@@ -99,6 +100,8 @@ type socket struct {
 	hints     chan flow.AddedHint
 	shut      chan string
 	tasks     chan flow.TaskDelivery
+	queries   chan ask.Query
+	scopes    chan ask.Scope
 }
 
 func (b *bench) join(agent access.Actor, ex id.Executor) *socket {
@@ -112,7 +115,7 @@ func (b *bench) join(agent access.Actor, ex id.Executor) *socket {
 }
 
 func (b *bench) socket(agent access.Actor, ex id.Executor) *socket {
-	return &socket{b: b, agent: agent, ex: ex, turns: make(chan flow.Delivery, 2000), tasks: make(chan flow.TaskDelivery, 2000), decisions: make(chan flow.ApprovalDelivery, 100), commands: make(chan flow.Command, 100), hints: make(chan flow.AddedHint, 100), shut: make(chan string, 10)}
+	return &socket{b: b, agent: agent, ex: ex, turns: make(chan flow.Delivery, 2000), tasks: make(chan flow.TaskDelivery, 2000), queries: make(chan ask.Query, 10), scopes: make(chan ask.Scope, 10), decisions: make(chan flow.ApprovalDelivery, 100), commands: make(chan flow.Command, 100), hints: make(chan flow.AddedHint, 100), shut: make(chan string, 10)}
 }
 
 func (s *socket) Deliver(d flow.Delivery) error {

@@ -134,7 +134,7 @@ func (g *Gateway) AddSocket(actor access.Actor, ex id.Executor, s ExecutorSocket
 			g.complain(g.life, "revive executor failed", err, actor.ID)
 		}
 	}
-	g.Wake(actor.ID)
+	g.askAside(actor.ID)
 	g.tell.wake(actor.ID)
 }
 
@@ -156,12 +156,17 @@ func (g *Gateway) LeaveExecutor(ctx context.Context, actor access.Actor, ex id.E
 	g.Wake(actor.ID)
 }
 
-// Catchup is the bridge's own wake after a join. It tells how many messages wait;
-// they are claimed and pushed by the same claim as ever.
-func (g *Gateway) Catchup(ctx context.Context, actor access.Actor) (waiting int, err error) {
-	waiting, err = turn.CountWaiting(ctx, g.DB, actor.ID)
-	g.Wake(actor.ID)
-	return waiting, err
+// Waiting counts what waits for an agent.
+type Waiting struct{ Messages, Tasks, Scopes, Queries int }
+
+// Catchup is the bridge's own wake after a join. It tells how much waits; all of it is
+// claimed and pushed by the same claim as ever.
+func (g *Gateway) Catchup(ctx context.Context, actor access.Actor) (w Waiting, err error) {
+	if w.Messages, err = turn.CountWaiting(ctx, g.DB, actor.ID); err == nil && g.count != nil {
+		err = g.count(ctx, actor.ID, &w)
+	}
+	g.askAside(actor.ID)
+	return w, err
 }
 
 // sweepExecutors takes executors offline that were silent too long, gives their

@@ -32,7 +32,8 @@ type NewTask struct {
 	Join           *task.Join
 	Plan           []task.Step
 	SourceMessage  id.Message
-	Requester      id.Participant // on whose behalf, when an agent asks; zero: found out
+	ActiveRoom     id.Conversation // where the agent works when it asks
+	Requester      id.Participant  // on whose behalf, when an agent asks; zero: found out
 	RetryOf        id.Task
 	WorkRoom       id.Conversation // of a repetition: the room of the first one
 	WakeNote       *string
@@ -220,12 +221,12 @@ func (s *Tasks) announceTx(ctx context.Context, tx *pg.Tx, t task.Task) (TaskVie
 // placeTx finds out on whose behalf the task is done and below which one.
 func (s *Tasks) placeTx(ctx context.Context, tx *pg.Tx, actor access.Actor, t *task.Task, n NewTask) error {
 	parent := n.Parent
-	if parent.IsZero() && actor.IsAgent() && n.RetryOf.IsZero() { // made in the room of a task that it works at
-		if p, err := task.InWorkRoom(ctx, tx, n.ConversationID, actor.ID); err != nil {
+	if parent.IsZero() && actor.IsAgent() && n.RetryOf.IsZero() {
+		p, err := s.aroundTx(ctx, tx, actor, n)
+		if err != nil {
 			return err
-		} else if p != nil && p.HasWorkRoom() {
-			parent = p.ID
 		}
+		parent = p
 	}
 	switch {
 	case !parent.IsZero():
@@ -261,6 +262,27 @@ func (s *Tasks) placeTx(ctx context.Context, tx *pg.Tx, actor access.Actor, t *t
 		}
 	}
 	return nil
+}
+
+// aroundTx is the task of whose run a new one is a part: the one that the agent works
+// at in the room, unless it answers a message there.
+func (s *Tasks) aroundTx(ctx context.Context, tx *pg.Tx, actor access.Actor, n NewTask) (id.Task, error) {
+	room := n.ConversationID
+	if !n.ActiveRoom.IsZero() {
+		room = n.ActiveRoom
+	}
+	p, err := task.InWorkRoom(ctx, tx, room, actor.ID)
+	if err != nil || p == nil || (p.Status != task.Accepted && p.Status != task.InProgress) {
+		return id.Task{}, err
+	}
+	if p.HasWorkRoom() {
+		return p.ID, nil
+	}
+	open, err := view.OpenMessage(ctx, tx, actor.ID, room)
+	if err != nil || !open.IsZero() || !n.SourceMessage.IsZero() {
+		return id.Task{}, err
+	}
+	return p.ID, nil
 }
 
 // behalfTx is the person whose message the agent answers in the room, else its owner.

@@ -264,7 +264,7 @@ func (s *Tasks) failTx(ctx context.Context, tx *pg.Tx, t *task.Task, e ending) e
 // ours send it.
 type TaskCompletion struct {
 	HeldClaim
-	Outcome      string // done | failed | parked
+	Outcome      string // done | failed | parked | awaiting_approval
 	Result       TaskResult
 	ErrorCode    string
 	ErrorMessage string
@@ -305,7 +305,13 @@ func (s *Tasks) CompleteRun(ctx context.Context, actor access.Actor, c TaskCompl
 		case "parked":
 			return s.parkTx(ctx, tx, t, actor, task.Blocked, c.Result.Summary, c.Question)
 		}
-		return errResult.With("outcome", "unknown", "must be done, failed or parked")
+		if c.Outcome == "awaiting_approval" { // the decision resumes the run, which then ends the task
+			if _, err := s.withdrawTx(ctx, tx, *t, ""); err != nil {
+				return err
+			}
+			return task.MoveTx(ctx, tx, t, task.Park, task.Change{Actor: actor.ID, To: task.Waiting, Note: c.Outcome, Attempt: new(max(row.Attempt-1, 0))})
+		}
+		return errResult.With("outcome", "unknown", "must be done, failed, parked or awaiting_approval")
 	})
 	return status, err
 }

@@ -196,6 +196,9 @@ func (s *Tasks) sweepDue(ctx context.Context) error {
 	if err := s.expireAsks(ctx); err != nil {
 		return err
 	}
+	if err := ask.Expire(ctx, s.DB); err != nil {
+		return err
+	}
 	parked, err := view.AnsweredTasks(ctx, s.DB)
 	if err != nil {
 		return err

@@ -214,7 +214,9 @@ func TestT1_Plans(t *testing.T) {
 		}
 	}
 	claim("a")
-	claim("a")
+	if _, err := b.k.ClaimStep(t.Context(), bot, h); !fault.Is(err, "step_in_progress") {
+		t.Fatalf("a step was given twice: %v", err)
+	}
 	if err := b.k.ReportStep(t.Context(), bot, h, "a", task.StepCompleted, []byte(`{"summary":"ok"}`)); err != nil {
 		t.Fatal(err)
 	}

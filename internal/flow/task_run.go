@@ -67,6 +67,9 @@ func (s *Tasks) Accept(ctx context.Context, actor access.Actor, h HeldClaim) err
 		if err := s.queue.ExtendTx(ctx, tx, c); err != nil {
 			return err
 		}
+		if err := task.ReopenStepsTx(ctx, tx, t.ID); err != nil { // their run is gone
+			return err
+		}
 		return task.MoveTx(ctx, tx, t, task.Accept, task.Change{Actor: actor.ID, Executor: c.ExecutorID, WakeNote: t.WakeNote})
 	})
 	if err == nil {
@@ -148,8 +151,8 @@ type StepClaim struct {
 	Plan    []task.Step
 }
 
-// ClaimStep picks the next step of the plan. A step that was begun and not reported
-// is given again: its run is gone.
+// ClaimStep picks the next step of the plan. A step is given once in a run; a bridge of
+// ours, which runs one after the other, gets the one that it has not reported again.
 func (s *Tasks) ClaimStep(ctx context.Context, actor access.Actor, h HeldClaim) (out StepClaim, err error) {
 	err = s.heldTask(ctx, actor, h, func(ctx context.Context, tx *pg.Tx, t *task.Task, c task.Claim) error {
 		out = StepClaim{}
@@ -160,7 +163,7 @@ func (s *Tasks) ClaimStep(ctx context.Context, actor access.Actor, h HeldClaim) 
 		if err != nil {
 			return err
 		}
-		next, skip := task.NextStep(steps)
+		next, skip := task.NextStep(steps, h.Generation != nil)
 		for _, k := range skip {
 			if err := task.SetStepTx(ctx, tx, t.ID, k, task.StepSkipped, nil); err != nil {
 				return err
@@ -173,6 +176,9 @@ func (s *Tasks) ClaimStep(ctx context.Context, actor access.Actor, h HeldClaim) 
 			if err := task.NoteTx(ctx, tx, task.Note{TaskID: t.ID, Version: t.Version, Kind: "step", Actor: actor.ID, Text: cutText(next.Title, 300)}); err != nil {
 				return err
 			}
+		}
+		if next == nil && task.StepsRun(steps) {
+			return fault.New(fault.Conflict, "step_in_progress", "A step is being worked on: report it first.")
 		}
 		out.Step = next
 		if out.Plan, err = task.Steps(ctx, tx, t.ID); err != nil {

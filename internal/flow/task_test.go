@@ -34,6 +34,9 @@ func (s *socket) DeliverTask(d flow.TaskDelivery) error {
 	return nil
 }
 
+func (s *socket) DeliverQuery(q ask.Query) error { s.queries <- q; return nil }
+func (s *socket) DeliverScope(q ask.Scope) error { s.scopes <- q; return nil }
+
 func (s *socket) nextTask() flow.TaskDelivery {
 	s.b.t.Helper()
 	return receive(s.b.t, "task", s.tasks)

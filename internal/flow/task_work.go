@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agntchat/agntchat/internal/access"
+	"github.com/agntchat/agntchat/internal/ask"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
@@ -26,8 +27,15 @@ func (s *Tasks) waiting(ctx context.Context, agents []id.Participant) ([]id.Part
 	return task.WaitingAgents(ctx, s.DB, agents)
 }
 
-func (s *Tasks) count(ctx context.Context, agent id.Participant) (int, error) {
-	return task.CountWaiting(ctx, s.DB, agent)
+func (s *Tasks) counts(ctx context.Context, agent id.Participant, w *Waiting) (err error) {
+	if w.Tasks, err = task.CountWaiting(ctx, s.DB, agent); err != nil {
+		return err
+	}
+	if w.Scopes, err = ask.CountScopes(ctx, s.DB, agent); err != nil {
+		return err
+	}
+	w.Queries, err = ask.CountQueries(ctx, s.DB, agent)
+	return err
 }
 
 func (s *Tasks) claim(ctx context.Context, agent id.Participant, c claimer, slots int) ([]func(context.Context), error) {
@@ -217,6 +225,12 @@ func (s *Tasks) release(ctx context.Context, agent id.Participant, ex id.Executo
 		if err := task.Unbind(ctx, s.DB, agent, ex); err != nil {
 			return 0, err
 		}
+	}
+	if pushed == nil {
+		if err := ask.Return(ctx, s.DB, agent, ex); err != nil {
+			return 0, err
+		}
+		s.Gateway.asides.add(agent)
 	}
 	for _, c := range held {
 		if pushed != nil && !slices.Contains(pushed, c.ID) {

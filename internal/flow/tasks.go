@@ -50,12 +50,13 @@ type Tasks struct {
 	Gateway *Gateway
 	Log     *slog.Logger
 
-	cfg    TaskConfig
-	queue  *task.Queue
-	holder *agentSet
-	owed   *owedTasks
-	steps  *stepCache
-	todo   chan func(context.Context) // what follows from a commit; a full one is left to the sweep
+	cfg     TaskConfig
+	queue   *task.Queue
+	holder  *agentSet
+	owed    *owedTasks
+	steps   *stepCache
+	answers waiters
+	todo    chan func(context.Context) // what follows from a commit; a full one is left to the sweep
 }
 
 // NewTasks makes the service and adds it to the gateway; nothing runs before
@@ -70,6 +71,7 @@ func NewTasks(g *Gateway, c *Chat, cfg TaskConfig) *Tasks {
 	g.busy = append(g.busy, task.RoomsInWork)
 	g.adopt = append(g.adopt, t.adopt)
 	g.retire = append(g.retire, t.retire)
+	g.aside, g.count = t.pushAside, t.counts
 	return t
 }
 

@@ -185,7 +185,7 @@ func (g GatewayTask) requests(w http.ResponseWriter, r *http.Request) error {
 	}
 	conv, err := id.Parse[id.Conversation](in.ConversationID)
 	if err != nil {
-		return fault.ErrNotFound
+		return fault.New(fault.Invalid, "invalid", "conversation_id is missing or not an id.").With("conversation_id", "required", "where the tasks are asked for")
 	}
 	source, err := optionalMessage("trigger_message_id", in.TriggerMessageID)
 	if err != nil {

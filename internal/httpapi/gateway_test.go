@@ -10,6 +10,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/agntchat/agntchat/internal/access"
+	"github.com/agntchat/agntchat/internal/ask"
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/flow/flowtest"
 	"github.com/agntchat/agntchat/internal/httpapi"
@@ -30,6 +31,8 @@ func (s *gateway) DeliverApproval(flow.ApprovalDelivery) error { return fmt.Erro
 func (s *gateway) Command(flow.Command) error                  { return fmt.Errorf("no socket") } // kept for the heartbeat
 func (s *gateway) Added(flow.AddedHint) error                  { return nil }
 func (s *gateway) Shut(string)                                 {}
+func (s *gateway) DeliverQuery(ask.Query) error                { return nil }
+func (s *gateway) DeliverScope(ask.Scope) error                { return nil }
 func (s *gateway) DeliverTask(flow.TaskDelivery) error         { return nil }
 
 func openGateway(t *testing.T) *gateway {

@@ -110,6 +110,7 @@ func (t Task) create(w http.ResponseWriter, r *http.Request) error {
 	if n.Join, err = joinOf(in.Join); err != nil {
 		return err
 	}
+	n.ActiveRoom, _ = id.Parse[id.Conversation](r.Header.Get("X-Active-Conversation")) // anything else is none
 	v, err := t.Tasks.Create(r.Context(), httpx.Actor(r.Context()), n)
 	if twin, ok := errors.AsType[*flow.DuplicateTask](err); ok {
 		return duplicateError{twin}

@@ -37,6 +37,11 @@ func AgentHealthDetail(h flow.AgentHealth, now time.Time) wire.AgentHealthDetail
 	}
 	for n, e := range h.Executors {
 		out.Executors[n] = executorHealth(e, now)
+		for _, c := range h.TaskWork {
+			if c.Executor == e.ID {
+				out.Executors[n].ActiveTaskCount++
+			}
+		}
 	}
 	for n, c := range h.Claims {
 		out.UnackedMessages[n] = wire.UnackedMessage{

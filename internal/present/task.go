@@ -211,3 +211,19 @@ func StepClaimed(c flow.StepClaim) wire.GatewayStepClaimed {
 	}
 	return wire.GatewayStepClaimed{Status: "step", Step: &wire.GatewayStep{ID: c.Step.Key, Title: c.Step.Title, Prompt: c.Step.Prompt}}
 }
+
+// GatewayQuery is a question to an agent's model.
+func GatewayQuery(q ask.Query) wire.GatewayAgentQuery {
+	return wire.GatewayAgentQuery{
+		ID: q.ID.String(), AgentID: q.AgentID.String(), Label: q.Label, SystemPrompt: q.SystemPrompt, UserContent: q.UserContent, MaxTokens: q.MaxTokens,
+		Tier: q.Tier, Status: q.Status, ExpiresAt: wire.At(q.ExpiresAt),
+	}
+}
+
+// GatewayScope is a request to word a task.
+func GatewayScope(s ask.Scope) wire.GatewayScopeRequest {
+	return wire.GatewayScopeRequest{
+		ID: s.ID.String(), RequesterID: s.RequesterID.String(), AgentID: s.AgentID.String(), ConversationID: s.ConversationID.String(), Content: s.Content,
+		Status: s.Status, RequestContext: object(s.RequestContext), ExpiresAt: wire.At(s.ExpiresAt),
+	}
+}

@@ -117,17 +117,17 @@ func TestT1_PlansAreChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"a", "b", "c"} {
-		n, skip := task.NextStep(plan)
+		n, skip := task.NextStep(plan, false)
 		if n == nil || n.Key != want || len(skip) != 0 {
 			t.Fatalf("next is %+v, skip %v; want %s", n, skip, want)
 		}
 		n.Status = task.StepCompleted
 	}
-	if n, _ := task.NextStep(plan); n != nil {
+	if n, _ := task.NextStep(plan, false); n != nil {
 		t.Fatalf("a finished plan offers %s", n.Key)
 	}
 	plan[2].Status, plan[1].Status, plan[0].Status = task.StepFailed, task.StepPending, task.StepPending
-	if n, skip := task.NextStep(plan); n != nil || !slices.Equal(slices.Sorted(slices.Values(skip)), []string{"b", "c"}) {
+	if n, skip := task.NextStep(plan, false); n != nil || !slices.Equal(slices.Sorted(slices.Values(skip)), []string{"b", "c"}) {
 		t.Fatalf("after a failure: next %+v, skip %v", n, skip)
 	}
 }

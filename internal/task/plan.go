@@ -135,10 +135,23 @@ func SetStepTx(ctx context.Context, tx *pg.Tx, t id.Task, key string, s StepStat
 	return nil
 }
 
-// NextStep is the step to run now: the one that was begun, else the first whose
-// dependencies are over and did not fail. Skip lists steps that cannot be run any
-// more because one that they depend on failed or was skipped.
-func NextStep(steps []Step) (next *Step, skip []string) {
+// ReopenStepsTx offers steps again whose run is gone.
+func ReopenStepsTx(ctx context.Context, tx *pg.Tx, t id.Task) error {
+	if _, err := tx.Exec(ctx, sqlReopenSteps, t); err != nil {
+		return fmt.Errorf("reopen steps: %w", err)
+	}
+	return nil
+}
+
+// StepsRun reports that a step is being worked on.
+func StepsRun(steps []Step) bool {
+	return slices.ContainsFunc(steps, func(s Step) bool { return s.Status == StepInProgress })
+}
+
+// NextStep is the step to run now: with again the one that was begun, else the first
+// whose dependencies are completed. Skip lists steps that cannot be run any more
+// because one that they depend on failed or was skipped.
+func NextStep(steps []Step, again bool) (next *Step, skip []string) {
 	state := map[string]StepStatus{}
 	for _, s := range steps {
 		state[s.Key] = s.Status
@@ -153,7 +166,7 @@ func NextStep(steps []Step) (next *Step, skip []string) {
 		}
 	}
 	for n, s := range steps {
-		if s.Status == StepInProgress {
+		if again && s.Status == StepInProgress {
 			return &steps[n], skip
 		}
 	}

@@ -97,6 +97,8 @@ const (
 		SELECT $1, $2, coalesce((SELECT max(s.position) FROM task_steps s WHERE s.task_id = $1), 0) + 1, $3, $4, $5::text[]
 		ON CONFLICT (task_id, key) DO NOTHING`
 
+	sqlReopenSteps = `UPDATE task_steps SET status = 'pending', started_at = NULL WHERE task_id = $1 AND status = 'in_progress'`
+
 	sqlSetStep = `UPDATE task_steps SET status = $3, result = coalesce($4::jsonb, result),
 			started_at = CASE WHEN $3 = 'in_progress' THEN now() ELSE started_at END,
 			ended_at = CASE WHEN $3 IN ('completed', 'failed', 'skipped') THEN now() ELSE NULL END

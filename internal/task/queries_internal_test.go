@@ -27,7 +27,7 @@ func TestM2_StatementsPlan(t *testing.T) {
 	atStart := map[string]bool{sqlUnseen: true, sqlHolders: true}
 	for _, sql := range []string{
 		sqlInsert, sqlAssign, sqlUnassign, sqlGet, sqlLock, sqlMove, sqlEvent, sqlEvents, sqlEdit, sqlJoin, sqlCard, sqlFired, sqlChildren, sqlDependencies,
-		sqlDuplicate, sqlDue, sqlOrphans, sqlDependents, sqlOpenOf, sqlInWorkRoom, sqlSteps, sqlAddStep, sqlSetStep, sqlEnqueue, sqlDequeue, sqlRow,
+		sqlDuplicate, sqlDue, sqlOrphans, sqlDependents, sqlOpenOf, sqlInWorkRoom, sqlSteps, sqlAddStep, sqlReopenSteps, sqlSetStep, sqlEnqueue, sqlDequeue, sqlRow,
 		sqlRowOfTask, sqlLockRowOfTask, sqlAccepted, sqlReopen, sqlHeld, sqlInFlight, sqlWaiting, sqlCountWaiting, sqlUnseen, sqlHolders, sqlLapsed,
 		sqlStillLapsed, sqlRoomsInWork, sqlUnbind,
 	} {

@@ -190,9 +190,10 @@ type TaskClaim struct {
 	Title     string
 	Status    string
 	ClaimedAt time.Time
+	Executor  id.Executor
 }
 
-const taskClaimsSQL = `SELECT q.id AS queue_id, q.task_id, t.title, t.status, q.claimed_at
+const taskClaimsSQL = `SELECT q.id AS queue_id, q.task_id, t.title, t.status, q.claimed_at, q.executor_id AS executor
 	FROM queued_tasks q JOIN tasks t ON t.id = q.task_id
 	WHERE q.agent_id = $1::uuid AND q.lease_until IS NOT NULL AND q.claimed_at IS NOT NULL ORDER BY q.seq LIMIT 200`
 

@@ -326,7 +326,7 @@ type ExecutionStep struct {
 type GatewayTaskComplete struct {
 	ExecutorID string      `json:"executor_id"`
 	Generation int64       `json:"generation"`
-	Outcome    string      `json:"outcome"` // done | failed | parked
+	Outcome    string      `json:"outcome"` // done | failed | parked | awaiting_approval
 	Response   string      `json:"response,omitempty"`
 	Summary    string      `json:"summary,omitempty"`
 	Silent     bool        `json:"silent,omitempty"`

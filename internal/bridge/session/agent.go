@@ -204,7 +204,7 @@ func (a *Agent) register(ctx context.Context) error {
 	}
 	body := registration{
 		ExecutorKey: a.opt.ExecutorKey, DisplayName: p.DisplayName, Capabilities: caps, ConnectionType: "long_poll",
-		MaxConcurrent: slots, BackendHealth: health, InstanceID: a.instance, ResumableTaskIDs: []string{},
+		MaxConcurrent: slots, BackendHealth: health, InstanceID: a.instance, ResumableTaskIDs: a.resumable(),
 		Metadata: map[string]any{"client": "agnt", "protocol": 1, "device_name": a.opt.DeviceName, "bridge_version": a.opt.Version},
 	}
 	var out struct {

@@ -95,6 +95,15 @@ func (a *Agent) event(topic, event string, payload json.RawMessage) {
 			return
 		}
 		a.takeApproval(ap)
+	case "gateway_task":
+		var it TaskItem
+		if err := json.Unmarshal(payload, &it); err != nil || it.ID == "" || it.TaskID == "" {
+			a.log.Error("unreadable gateway_task", slog.Any("error", err))
+			return
+		}
+		a.takeTask(it)
+	case "gateway_scope_request":
+		a.scope(payload)
 	case "gateway_command":
 		var c Command
 		if err := json.Unmarshal(payload, &c); err != nil {
@@ -103,7 +112,12 @@ func (a *Agent) event(topic, event string, payload json.RawMessage) {
 		}
 		a.command(c)
 	case "gateway_agent_query":
-		a.refuseQuery(payload)
+		var q Query
+		if err := json.Unmarshal(payload, &q); err != nil || q.ID == "" {
+			a.log.Error("unreadable gateway_agent_query", slog.Any("error", err))
+			return
+		}
+		a.wg.Go(func() { a.answerQuery(q) })
 	case "resync":
 		a.mu.Lock()
 		s := a.sock
@@ -116,22 +130,6 @@ func (a *Agent) event(topic, event string, payload json.RawMessage) {
 	default:
 		a.log.Debug("event ignored", "event", event)
 	}
-}
-
-// refuseQuery answers an agent query at once, so that nobody waits for it.
-func (a *Agent) refuseQuery(payload json.RawMessage) {
-	var q struct {
-		ID string `json:"id"`
-	}
-	if json.Unmarshal(payload, &q) != nil || q.ID == "" {
-		return
-	}
-	a.wg.Go(func() {
-		body := map[string]any{"executor_id": a.executorID(), "error": "no_handler_registered"}
-		if err := a.api.call(a.life, "POST", "/api/gateway/agent-queries/"+q.ID+"/fail", body, nil); err != nil {
-			a.log.Warn("agent query not refused", slog.Any("error", err))
-		}
-	})
 }
 
 func (a *Agent) command(c Command) {
@@ -147,6 +145,8 @@ func (a *Agent) command(c Command) {
 				w.cancel(errStopped)
 			}
 		}
+	case "stop_task":
+		a.stopTask(c.TaskID)
 	default:
 		a.log.Info("command ignored", "type", c.Type)
 	}

@@ -38,7 +38,6 @@ func (a *Agent) deliver(ctx context.Context, d draft, s sender) (delivery, error
 		return pending, err
 	}
 	defer unlock()
-	path := "/api/gateway/messages/" + url.PathEscape(d.QueueID) + "/complete"
 	dirty, revised, downgraded := true, false, false
 	for try := 0; ; try++ {
 		if g := s.gen(); g != d.Body.Generation {
@@ -50,10 +49,13 @@ func (a *Agent) deliver(ctx context.Context, d draft, s sender) (delivery, error
 			}
 			dirty = false
 		}
-		err := a.api.call(ctx, "POST", path, d.Body, nil)
+		path, body := d.request()
+		err := a.api.call(ctx, "POST", path, body, nil)
 		status, isAnswer := errors.AsType[*StatusError](err)
 		switch {
 		case err == nil:
+			return accepted, a.outbox.remove(d.QueueID)
+		case d.Task != nil && isStatus(err, http.StatusNotFound, ""): // it is over: a tool of the run ended it, or a person
 			return accepted, a.outbox.remove(d.QueueID)
 		case isLost(err) || isStatus(err, http.StatusNotFound, ""):
 			if s.gen() != d.Body.Generation {
@@ -79,6 +81,9 @@ func (a *Agent) deliver(ctx context.Context, d draft, s sender) (delivery, error
 			// The people must see that there was an answer which could not be shown.
 			downgraded, dirty = true, true
 			d.Body.Outcome, d.Body.Reply = outcomeFailed, nil
+			if d.Task != nil {
+				d.Task.Outcome, d.Task.Error = outcomeFailed, &completionErr{Code: "handler_exception", Message: "The result was refused by the server: " + status.Message}
+			}
 			d.Body.Error = &completionErr{Code: "model_error", Message: "The answer was refused by the server: " + status.Message}
 			continue
 		case errors.Is(err, ErrKeyRefused):
@@ -95,6 +100,16 @@ func (a *Agent) deliver(ctx context.Context, d draft, s sender) (delivery, error
 			return pending, err
 		}
 	}
+}
+
+// request is the call that delivers a draft.
+func (d draft) request() (path string, body any) {
+	if d.Task == nil {
+		return "/api/gateway/messages/" + url.PathEscape(d.QueueID) + "/complete", d.Body
+	}
+	t := *d.Task
+	t.Generation = d.Body.Generation
+	return "/api/gateway/tasks/" + url.PathEscape(d.QueueID) + "/complete", t
 }
 
 // final says that repeating the same request cannot help.

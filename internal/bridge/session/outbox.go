@@ -13,12 +13,14 @@ import (
 
 // draft is a finished turn that the server has not accepted yet.
 type draft struct {
-	QueueID        string     `json:"queue_id"`
-	ConversationID string     `json:"conversation_id"`
-	MessageIDs     []string   `json:"message_ids"` // every message it answers
-	StreamID       string     `json:"stream_id"`
-	Body           completion `json:"body"`
-	FinishedAt     time.Time  `json:"finished_at"`
+	Kind           string          `json:"kind,omitempty"` // task; else a message
+	QueueID        string          `json:"queue_id"`
+	ConversationID string          `json:"conversation_id"`
+	MessageIDs     []string        `json:"message_ids"` // every message it answers
+	StreamID       string          `json:"stream_id"`
+	Body           completion      `json:"body"` // of a task only outcome and generation
+	Task           *taskCompletion `json:"task,omitempty"`
+	FinishedAt     time.Time       `json:"finished_at"`
 	// LostAt is set when the claim went to nobody or somebody else. The draft is
 	// kept for a while: if the same messages come back to this bridge, it is sent
 	// instead of asking the model a second time.

@@ -133,8 +133,10 @@ type Directives struct {
 	VolatileContext   []string `json:"volatileContext"`
 	HumanExpectsReply bool     `json:"humanExpectsReply"`
 	SkipMessage       bool     `json:"skipMessage"`
+	ToolAllowlist     []string `json:"toolAllowlist"`
 	Behavioral        struct {
-		SkipPermissions *bool `json:"dangerouslySkipPermissions"`
+		SkipPermissions *bool  `json:"dangerouslySkipPermissions"`
+		TaskSuffix      string `json:"taskSuffix"`
 	} `json:"behavioralConfig"`
 }
 
@@ -143,6 +145,7 @@ type Command struct {
 	Type           string `json:"type"`
 	Reason         string `json:"reason"`
 	ConversationID string `json:"conversation_id"`
+	TaskID         string `json:"task_id"`
 }
 
 // Health is backend_health (contract 4.13).

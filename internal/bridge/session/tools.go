@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -26,6 +27,7 @@ type toolbox struct {
 	said  []string
 	done  bool
 	quiet bool
+	await bool // end_turn said that the run waits for somebody
 }
 
 func (a *Agent) newToolbox(it Item, p Profile) *toolbox {
@@ -42,6 +44,26 @@ func (a *Agent) newToolbox(it Item, p Profile) *toolbox {
 		b.tools = append(b.tools, backend.Tool{Name: d.Name, Description: d.Description, Schema: schema})
 	}
 	return b
+}
+
+// allow keeps only the tools of a list; an empty one keeps all.
+func (b *toolbox) allow(names []string) {
+	if len(names) == 0 {
+		return
+	}
+	b.tools = slices.DeleteFunc(b.tools, func(t backend.Tool) bool { return !slices.Contains(names, t.Name) })
+	for n := range b.defs {
+		if !slices.Contains(names, n) {
+			delete(b.defs, n)
+		}
+	}
+}
+
+// waits says that the model ended its run to wait for somebody.
+func (b *toolbox) waits() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.await
 }
 
 // Tools is the catalogue, in the server's order.
@@ -277,6 +299,7 @@ func (b *toolbox) endTurn(in map[string]any) {
 	b.done = true
 	switch reason {
 	case "task_complete", "awaiting_input", "blocked":
+		b.await = reason != "task_complete"
 		if m := strings.TrimSpace(message); m != "" {
 			b.said = append(b.said, m)
 		}

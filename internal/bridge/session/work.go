@@ -19,6 +19,7 @@ var (
 const (
 	kindMessage  = "message"
 	kindApproval = "approval"
+	kindTask     = "task"
 )
 
 // work is one claimed item in flight. Its kind says what runs and how it is given
@@ -29,6 +30,7 @@ type work struct {
 	conversation string
 	item         Item     // of a message
 	approval     Approval // of a decision
+	task         TaskItem // of a task
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
