@@ -43,21 +43,25 @@ func TestP1_JudgeWakeRules(t *testing.T) {
 // ready lists the suites of the gateway contract (issue 3, section 6.1) that
 // the server passes. Whoever lands a handler adds its suites.
 var ready = []string{
+	"agent_queries",
 	"approval_races",
 	"bridge_asks",
 	"bridge_durable_asks",
+	"bridge_queries",
+	"bridge_tasks",
 	"bridge_toolkit",
 	"catalogue",
 	"credentials",
 	"decisions",
 	"dm",
 	"files",
+	"health",
 	"inbox_races",
 	"mcp",
 	"message_types",
 	"owner_accounts",
 	"permissions",
-	"permissions",
+	"scope_requests",
 	"sdk_events",
 	"task_fail",
 	"task_life",
@@ -68,6 +72,7 @@ var ready = []string{
 	"task_requests",
 	"task_rest",
 	"task_stop",
+	"task_subtasks",
 	"telemetry",
 }
 

@@ -15,6 +15,7 @@ import { Route as SignupRouteImport } from "./routes/signup";
 import { Route as AppIndexRouteImport } from "./routes/_app/index";
 import { Route as AppDecisionsRouteImport } from "./routes/_app/decisions";
 import { Route as AppSettingsRouteImport } from "./routes/_app/settings";
+import { Route as AppTasksRouteImport } from "./routes/_app/tasks";
 import { Route as AppWelcomeRouteImport } from "./routes/_app/welcome";
 import { Route as AppAgentsIndexRouteImport } from "./routes/_app/agents.index";
 import { Route as AppAgentsAgentIdRouteImport } from "./routes/_app/agents.$agentId";
@@ -49,6 +50,11 @@ const AppSettingsRoute = AppSettingsRouteImport.update({
   path: "/settings",
   getParentRoute: () => AppRoute,
 } as any);
+const AppTasksRoute = AppTasksRouteImport.update({
+  id: "/tasks",
+  path: "/tasks",
+  getParentRoute: () => AppRoute,
+} as any);
 const AppWelcomeRoute = AppWelcomeRouteImport.update({
   id: "/welcome",
   path: "/welcome",
@@ -76,6 +82,7 @@ export interface FileRoutesByFullPath {
   "/signup": typeof SignupRoute;
   "/decisions": typeof AppDecisionsRoute;
   "/settings": typeof AppSettingsRoute;
+  "/tasks": typeof AppTasksRoute;
   "/welcome": typeof AppWelcomeRoute;
   "/agents/$agentId": typeof AppAgentsAgentIdRoute;
   "/rooms/$roomId": typeof AppRoomsRoomIdRoute;
@@ -86,6 +93,7 @@ export interface FileRoutesByTo {
   "/signup": typeof SignupRoute;
   "/decisions": typeof AppDecisionsRoute;
   "/settings": typeof AppSettingsRoute;
+  "/tasks": typeof AppTasksRoute;
   "/welcome": typeof AppWelcomeRoute;
   "/": typeof AppIndexRoute;
   "/agents/$agentId": typeof AppAgentsAgentIdRoute;
@@ -99,6 +107,7 @@ export interface FileRoutesById {
   "/signup": typeof SignupRoute;
   "/_app/decisions": typeof AppDecisionsRoute;
   "/_app/settings": typeof AppSettingsRoute;
+  "/_app/tasks": typeof AppTasksRoute;
   "/_app/welcome": typeof AppWelcomeRoute;
   "/_app/": typeof AppIndexRoute;
   "/_app/agents/$agentId": typeof AppAgentsAgentIdRoute;
@@ -113,6 +122,7 @@ export interface FileRouteTypes {
     | "/signup"
     | "/decisions"
     | "/settings"
+    | "/tasks"
     | "/welcome"
     | "/agents/$agentId"
     | "/rooms/$roomId"
@@ -123,6 +133,7 @@ export interface FileRouteTypes {
     | "/signup"
     | "/decisions"
     | "/settings"
+    | "/tasks"
     | "/welcome"
     | "/"
     | "/agents/$agentId"
@@ -135,6 +146,7 @@ export interface FileRouteTypes {
     | "/signup"
     | "/_app/decisions"
     | "/_app/settings"
+    | "/_app/tasks"
     | "/_app/welcome"
     | "/_app/"
     | "/_app/agents/$agentId"
@@ -192,6 +204,13 @@ declare module "@tanstack/react-router" {
       preLoaderRoute: typeof AppSettingsRouteImport;
       parentRoute: typeof AppRoute;
     };
+    "/_app/tasks": {
+      id: "/_app/tasks";
+      path: "/tasks";
+      fullPath: "/tasks";
+      preLoaderRoute: typeof AppTasksRouteImport;
+      parentRoute: typeof AppRoute;
+    };
     "/_app/welcome": {
       id: "/_app/welcome";
       path: "/welcome";
@@ -226,6 +245,7 @@ declare module "@tanstack/react-router" {
 interface AppRouteChildren {
   AppDecisionsRoute: typeof AppDecisionsRoute;
   AppSettingsRoute: typeof AppSettingsRoute;
+  AppTasksRoute: typeof AppTasksRoute;
   AppWelcomeRoute: typeof AppWelcomeRoute;
   AppIndexRoute: typeof AppIndexRoute;
   AppAgentsAgentIdRoute: typeof AppAgentsAgentIdRoute;
@@ -236,6 +256,7 @@ interface AppRouteChildren {
 const AppRouteChildren: AppRouteChildren = {
   AppDecisionsRoute: AppDecisionsRoute,
   AppSettingsRoute: AppSettingsRoute,
+  AppTasksRoute: AppTasksRoute,
   AppWelcomeRoute: AppWelcomeRoute,
   AppIndexRoute: AppIndexRoute,
   AppAgentsAgentIdRoute: AppAgentsAgentIdRoute,

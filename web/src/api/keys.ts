@@ -24,6 +24,11 @@ export const keys = {
     given: ["decisions", "given"] as const,
     list: ["decisions", "list"] as const,
   },
+  tasks: {
+    all: ["tasks"] as const,
+    list: (filter: string) => ["tasks", "list", filter] as const,
+    one: (id: Id) => ["tasks", "one", id] as const,
+  },
   agents: {
     all: ["agents"] as const,
     list: ["agents", "list"] as const,

@@ -456,3 +456,74 @@ export interface Decision {
   defaultValue?: string;
   expiresAt?: Timestamp;
 }
+
+/** A task (contract 5.7; docs/tasks.md). */
+export interface Task {
+  id: Id;
+  conversationId: Id;
+  workConversationId?: Id;
+  title: string;
+  description?: string;
+  status: string;
+  createdBy?: Id;
+  requesterId?: Id;
+  assignedTo: Id[];
+  assignees?: TaskPerson[];
+  creator?: TaskPerson | null;
+  requester?: TaskPerson | null;
+  parentTaskId?: Id | null;
+  retryOf?: Id | null;
+  fanOut?: boolean;
+  priority?: number;
+  deadline?: Timestamp | null;
+  response?: string | null;
+  summary?: string | null;
+  endKind?: string | null;
+  failure?: { code: string; origin: string; transient: boolean; message: string } | null;
+  working?: boolean;
+  workingSince?: Timestamp | null;
+  retryAt?: Timestamp | null;
+  insertedAt: Timestamp;
+  updatedAt: Timestamp;
+}
+
+export interface TaskPerson {
+  id: Id;
+  type: string;
+  displayName: string;
+  avatarUrl?: string | null;
+}
+
+export interface TaskStep {
+  id: string;
+  title: string;
+  status: string;
+}
+
+export interface TaskAsk {
+  id: Id;
+  asked: Id[];
+  question: string;
+  options: string[];
+  default?: string | null;
+  status: string;
+  answer?: string | null;
+  expiresAt: Timestamp;
+}
+
+export interface TaskEvent {
+  id: number;
+  kind: string;
+  fromStatus?: string | null;
+  toStatus?: string | null;
+  note?: string | null;
+  insertedAt: Timestamp;
+}
+
+/** A task with its plan, questions, sub-tasks and newest history. */
+export interface TaskDetail extends Task {
+  steps: TaskStep[];
+  asks: TaskAsk[];
+  subtasks: Task[];
+  history: TaskEvent[];
+}

@@ -42,4 +42,9 @@ export type WireCheck = [
   Hold<Unknown<read.ApprovalGrant, wire.ApprovalGrant>>,
   Hold<Unknown<read.CredentialRequest, wire.CredentialRequest>>,
   Hold<Unknown<read.Decision, wire.Decision>>,
+  Hold<Unknown<read.Task, wire.Task>>,
+  Hold<Unknown<read.TaskPerson, wire.TaskParticipant>>,
+  Hold<Unknown<read.TaskStep, wire.TaskStep>>,
+  Hold<Unknown<read.TaskAsk, wire.TaskAsk>>,
+  Hold<Unknown<read.TaskEvent, wire.TaskEvent>>,
 ];

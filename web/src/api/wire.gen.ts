@@ -1743,6 +1743,86 @@ export interface People {
   people: Participant[];
 }
 
+// --- question.go
+
+/** GatewayScopeRequest is a request to word a task (bridge 2.9). */
+export interface GatewayScopeRequest {
+  id: string;
+  requesterId: string;
+  agentId: string;
+  conversationId: string;
+  content: string;
+  status: string;
+  requestContext: Map;
+  expiresAt: Time;
+}
+
+/** GatewayAgentQuery is a stateless question to the agent's own model (bridge 2.10). */
+export interface GatewayAgentQuery {
+  id: string;
+  agentId: string;
+  label: string;
+  systemPrompt: string;
+  userContent: string;
+  maxTokens: number | null;
+  tier: string | null;
+  status: string;
+  expiresAt: Time;
+}
+
+/** ScopeCreate is the body of POST /api/gateway/scope-requests (bridge 3.2). */
+export interface ScopeCreate {
+  agent_id: string;
+  conversation_id: string;
+  content: string;
+  request_context: Map;
+}
+
+/** ScopeCollect is the body of …/collect; timeout is a string of seconds. */
+export interface ScopeCollect {
+  scope_request_ids: string[];
+  timeout: Map;
+}
+
+/** ScopeResponses answers it, by agent id. */
+export interface ScopeResponses {
+  responses: Record<string, ScopeResponse>;
+}
+
+/** ScopeResponse is one agent's wording. */
+export interface ScopeResponse {
+  id: string;
+  title: string;
+  description: string;
+  scopeMessage: string | null;
+}
+
+/** ScopeRespond is the body of …/:id/respond. */
+export interface ScopeRespond {
+  title: string;
+  description: string;
+  scope_message: string | null;
+}
+
+/** QueryAnswer is the body of POST /api/gateway/agent-queries/:id/respond and …/fail. */
+export interface QueryAnswer {
+  executor_id: string;
+  text: string;
+  error: string;
+  model: string | null;
+  usage: Map;
+}
+
+/** SoulRevise is the body of POST /api/agents/:id/soul/revise, SoulProposal its answer: nothing is saved. */
+export interface SoulRevise {
+  instruction: string;
+}
+
+/** SoulProposal is the new text. */
+export interface SoulProposal {
+  soulMd: string;
+}
+
 // --- static.go
 
 /** FieldLimits answers GET /api/field-limits. */
@@ -2138,7 +2218,7 @@ export interface ExecutionStep {
 export interface GatewayTaskComplete {
   executor_id: string;
   generation: number;
-  outcome: 'done' | 'failed' | 'parked';
+  outcome: 'done' | 'failed' | 'parked' | 'awaiting_approval';
   response?: string;
   summary?: string;
   silent?: boolean;

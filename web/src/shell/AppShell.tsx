@@ -3,6 +3,7 @@ import { ChevronLeft } from "lucide-react";
 import { type ReactNode, useEffect } from "react";
 import { useDecisionEvents, useWaitingCount } from "#/features/decisions/queries";
 import { NewRoomDialog } from "#/features/rooms/NewRoomDialog";
+import { useTaskEvents } from "#/features/tasks/queries";
 import { useT } from "#/i18n";
 import { cx } from "#/lib/cx";
 import { useUnreadTotal } from "#/realtime/hooks";
@@ -26,6 +27,7 @@ export function AppShell({ children }: { children: ReactNode }) {
   const width = useShell("sidebarWidth");
   useShortcuts();
   useDecisionEvents();
+  useTaskEvents();
   useTitle();
   return (
     <div className="flex h-full flex-col">

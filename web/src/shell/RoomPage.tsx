@@ -13,6 +13,8 @@ import type { Candidate } from "#/features/composer/candidates";
 import { RoomRequests } from "#/features/decisions/RoomRequests";
 import { useAgents } from "#/features/rooms/data";
 import { RoomDetails } from "#/features/rooms/RoomDetails";
+import { cardOf } from "#/features/tasks/states";
+import { TaskCard } from "#/features/tasks/TaskCard";
 import { firstLine, senderName } from "#/features/timeline/MessageRow";
 import type { TimelineMessage } from "#/features/timeline/rows";
 import { TimelineSkeleton } from "#/features/timeline/TimelineSkeleton";
@@ -38,6 +40,12 @@ import { RoomStatus } from "./RoomStatus";
 import { setShell, useShell } from "./ui-state";
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** The card of a task, in the place of the words of its row. */
+function taskCard(message: TimelineMessage) {
+  const card = cardOf(message);
+  return card && <TaskCard card={card} />;
+}
 
 /** A link that names no room needs no server to tell. */
 export function RoomPage({ roomId }: { roomId: string }) {
@@ -220,6 +228,7 @@ function RoomBody({ roomId, room, title, handle }: ConversationProps) {
           handlers={handlers}
           onSeenEnd={actions.markRead}
           beginning={room ? <RoomBeginning room={room} title={title} selfId={self.id} empty={handle.items.length === 0} /> : null}
+          cardFor={taskCard}
           errorActions={(m) =>
             m.senderId && m.senderId !== self.id ? (
               <Button size="sm" onClick={() => void navigate({ href: `/agents/${m.senderId}` })}>

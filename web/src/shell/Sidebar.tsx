@@ -1,5 +1,5 @@
 import { Link, useNavigate } from "@tanstack/react-router";
-import { Bot, Inbox, PenSquare, Search } from "lucide-react";
+import { Bot, Inbox, ListChecks, PenSquare, Search } from "lucide-react";
 import { IconButton } from "#/components/ui/button";
 import { Kbd } from "#/components/ui/kbd";
 import { Tooltip } from "#/components/ui/tooltip";
@@ -23,6 +23,7 @@ export function Sidebar({ openId }: { openId: string | undefined }) {
           <Mark />
           <span className="min-w-0 truncate font-semibold text-body">{workspace?.name || t("shell.workspace")}</span>
         </Link>
+        <TasksButton />
         <DecisionsButton />
         <Tooltip content={t("shell.agents")}>
           <IconButton label={t("shell.agents")} onClick={() => void navigate({ href: "/agents" })}>
@@ -53,6 +54,18 @@ export function Sidebar({ openId }: { openId: string | undefined }) {
         <UserMenu />
       </footer>
     </div>
+  );
+}
+
+function TasksButton() {
+  const t = useT();
+  const navigate = useNavigate();
+  return (
+    <Tooltip content={t("tasks.open")}>
+      <IconButton label={t("tasks.open")} onClick={() => void navigate({ to: "/tasks" })}>
+        <ListChecks size={18} strokeWidth={1.75} />
+      </IconButton>
+    </Tooltip>
   );
 }
 

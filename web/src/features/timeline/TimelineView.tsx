@@ -31,6 +31,8 @@ export interface TimelineProps {
   beginning: ReactNode;
   /** Buttons of a row that tells of a failed turn. */
   errorActions?: (message: TimelineMessage) => ReactNode;
+  /** What stands in the place of a notice that is more than its words, such as a task; null for the words. */
+  cardFor?: (message: TimelineMessage) => ReactNode;
 }
 
 /** Pages fetched by themselves to find where reading stopped. */
@@ -156,6 +158,7 @@ export function TimelineView(props: TimelineProps) {
                 avatarOf={avatarOf}
                 beginning={props.beginning}
                 errorActions={props.errorActions}
+                cardFor={props.cardFor}
               />
             </div>
           ))}
@@ -188,9 +191,12 @@ function guess(row: Row | undefined): number {
   return (row.first ? 44 : 4) + Math.max(1, Math.ceil(row.message.content.length / 90)) * 23;
 }
 
-type RowViewProps = Pick<TimelineProps, "selfId" | "people" | "avatarOf" | "beginning" | "errorActions"> & { row: Row; handlers: MessageHandlers };
+type RowViewProps = Pick<TimelineProps, "selfId" | "people" | "avatarOf" | "beginning" | "errorActions" | "cardFor"> & {
+  row: Row;
+  handlers: MessageHandlers;
+};
 
-function RowView({ row, selfId, people, handlers, avatarOf, beginning, errorActions }: RowViewProps) {
+function RowView({ row, selfId, people, handlers, avatarOf, beginning, errorActions, cardFor }: RowViewProps) {
   switch (row.kind) {
     case "start":
       return <>{beginning}</>;
@@ -199,7 +205,7 @@ function RowView({ row, selfId, people, handlers, avatarOf, beginning, errorActi
     case "unread":
       return <UnreadRow />;
     case "notice":
-      return <NoticeRow message={row.message} />;
+      return <>{cardFor?.(row.message) ?? <NoticeRow message={row.message} />}</>;
     case "error":
       return <ErrorRow message={row.message} actions={errorActions?.(row.message)} />;
     case "stream":

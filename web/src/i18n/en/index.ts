@@ -8,6 +8,7 @@ import { guide } from "./guide";
 import { profile } from "./profile";
 import { rooms } from "./rooms";
 import { shell } from "./shell";
+import { tasks } from "./tasks";
 import { timeline } from "./timeline";
 import { tools } from "./tools";
 
@@ -24,4 +25,5 @@ export const en = {
   ...guide,
   ...decisions,
   ...tools,
+  ...tasks,
 } as const;

@@ -1,0 +1,62 @@
+/** Tasks: what was asked for, who does it, how it stands (contract 4.8; docs/tasks.md). */
+import { api } from "./client";
+import type { Id, Task, TaskDetail, Timestamp } from "./types";
+
+const one = (id: Id) => `/api/tasks/${encodeURIComponent(id)}`;
+
+export interface TaskQuery {
+  statuses?: readonly string[] | undefined;
+  mine?: boolean | undefined;
+  before?: Timestamp | undefined;
+}
+
+/** Newest change first; `before` is the `updatedAt` of the last one held. */
+export function listTasks(q: TaskQuery, signal?: AbortSignal | undefined): Promise<{ tasks: Task[]; hasMore: boolean }> {
+  return api.get("/api/tasks", { query: { status: q.statuses?.join(","), mine: q.mine ? "true" : undefined, before: q.before, limit: 50 }, signal });
+}
+
+export function getTask(id: Id, signal?: AbortSignal | undefined): Promise<TaskDetail> {
+  return api.get(one(id), { signal });
+}
+
+export interface NewTask {
+  title: string;
+  description?: string;
+  assignedTo?: Id[];
+}
+
+export function createTask(roomId: Id, task: NewTask): Promise<Task> {
+  return api.post(`/api/conversations/${encodeURIComponent(roomId)}/tasks`, task);
+}
+
+export function cancelTask(id: Id): Promise<Task> {
+  return api.post(`${one(id)}/cancel`, {});
+}
+
+/** With words the agent goes on with them at once; without, it waits for them. */
+export function interruptTask(id: Id, message: string): Promise<Task> {
+  return api.post(`${one(id)}/interrupt`, { message });
+}
+
+export function reassignTask(id: Id, who: Id): Promise<Task> {
+  return api.post(`${one(id)}/reassign`, { assignedTo: [who] });
+}
+
+/** A new task in the place of one that has ended. */
+export function retryTask(id: Id, changes: { title?: string; description?: string; feedback?: string }): Promise<Task> {
+  return api.post(`${one(id)}/retry`, changes);
+}
+
+/** What a person does themselves. */
+export function setTaskStatus(id: Id, status: string, words: { response?: string; summary?: string } = {}): Promise<Task> {
+  return api.patch(`${one(id)}/status`, { status, ...words });
+}
+
+/** Lets the person look into the room of the work. */
+export function watchTask(id: Id): Promise<Task> {
+  return api.post(`${one(id)}/watch`, {});
+}
+
+export function answerTask(id: Id, askId: Id, answer: string): Promise<Task> {
+  return api.post(`${one(id)}/asks/${encodeURIComponent(askId)}/answer`, { answer });
+}

@@ -1,0 +1,27 @@
+import { useLocale } from "#/i18n";
+import { cx } from "#/lib/cx";
+import { stateWords, type Tone, toneOf } from "./states";
+
+const tones: Record<Tone, string> = {
+  calm: "border-line text-text-2",
+  busy: "border-accent text-accent-text",
+  wait: "border-wait-line text-wait-text",
+  good: "border-line text-text",
+  bad: "border-bad-line text-bad-text",
+};
+
+/** How a task stands, in words; the colour only repeats them. */
+export function StateBadge({ status, endKind, working = false }: { status: string; endKind?: string | null | undefined; working?: boolean }) {
+  useLocale();
+  return (
+    <span
+      className={cx(
+        "inline-flex shrink-0 items-center gap-1.5 rounded-full border px-2 py-px text-meta leading-5",
+        tones[toneOf(status, endKind ?? null)],
+      )}
+    >
+      {working && <span aria-hidden="true" className="size-1.5 animate-breathe rounded-full bg-current" />}
+      {stateWords(status, endKind ?? null)}
+    </span>
+  );
+}

@@ -1,0 +1,202 @@
+import { ListChecks } from "lucide-react";
+import { type RefObject, useEffect, useRef } from "react";
+import type { Id, Task } from "#/api/types";
+import { ErrorNote } from "#/components/form/ErrorNote";
+import { Button } from "#/components/ui/button";
+import { Empty, Skeleton } from "#/components/ui/states";
+import { useT } from "#/i18n";
+import { cx } from "#/lib/cx";
+import { dateTime } from "#/lib/format";
+import { useTasks } from "./queries";
+import { StateBadge } from "./StateBadge";
+import { columnOf, columns, type TaskFilter, taskFilters } from "./states";
+import { TaskPanel } from "./TaskPanel";
+
+export const taskViews = ["list", "board"] as const;
+export type TaskLook = (typeof taskViews)[number];
+
+type Props = {
+  look: TaskLook;
+  filter: TaskFilter;
+  openId: Id | null;
+  onChange: (next: { look?: TaskLook; filter?: TaskFilter; task?: Id | null }) => void;
+};
+
+/** All tasks that concern the person: a list or a board, and one of them beside it. */
+export function TasksPage({ look, filter, openId, onChange }: Props) {
+  const t = useT();
+  return (
+    <div className="flex h-full min-w-0">
+      <section aria-label={t("tasks.title")} className={cx("h-full min-w-0 flex-1 overflow-y-auto", openId && "max-lg:hidden")}>
+        <div className={cx("mx-auto w-full px-4 pt-4 pb-14 sm:px-8 sm:pt-7", look === "list" && "max-w-[820px]")}>
+          <h1 className="font-semibold text-head">{t("tasks.title")}</h1>
+          <p className="mb-5 text-side text-text-2">{t("tasks.hint")}</p>
+          <div className="mb-5 flex flex-wrap items-center gap-x-4 gap-y-2">
+            <Choice
+              label={t("tasks.filter")}
+              all={taskFilters}
+              value={filter}
+              words={(f) => t(`tasks.filter.${f}`)}
+              onChoose={(f) => onChange({ filter: f })}
+            />
+            <Choice
+              label={t("tasks.views")}
+              all={taskViews}
+              value={look}
+              words={(v) => t(`tasks.view.${v}`)}
+              onChoose={(v) => onChange({ look: v })}
+            />
+          </div>
+          <Everything look={look} filter={filter} openId={openId} onOpen={(task) => onChange({ task })} />
+        </div>
+      </section>
+      {openId && (
+        <aside className="h-full min-w-0 flex-1 overflow-y-auto border-line lg:max-w-[480px] lg:border-l">
+          <TaskPanel key={openId} id={openId} onClose={() => onChange({ task: null })} onOpen={(task) => onChange({ task })} />
+        </aside>
+      )}
+    </div>
+  );
+}
+
+type ChoiceProps<V extends string> = { label: string; all: readonly V[]; value: V; words: (v: V) => string; onChoose: (v: V) => void };
+
+function Choice<V extends string>({ label, all, value, words, onChoose }: ChoiceProps<V>) {
+  return (
+    <fieldset className="flex flex-wrap gap-1">
+      <legend className="sr-only">{label}</legend>
+      {all.map((v) => (
+        <button
+          key={v}
+          type="button"
+          aria-pressed={v === value}
+          onClick={() => onChoose(v)}
+          className={cx(
+            "hit rounded-control px-2.5 py-1 font-medium text-side transition-colors",
+            v === value ? "bg-hover text-text" : "text-text-2 hover:bg-hover hover:text-text",
+          )}
+        >
+          {words(v)}
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+type BodyProps = { look: TaskLook; filter: TaskFilter; openId: Id | null; onOpen: (id: Id | null) => void };
+
+function Everything({ look, filter, openId, onOpen }: BodyProps) {
+  const t = useT();
+  const list = useTasks(filter);
+  const box = useRef<HTMLDivElement>(null);
+  useKeys(box, openId !== null, () => onOpen(null));
+  if (list.isPending) {
+    return (
+      <div role="status" aria-busy="true" aria-label={t("common.loading")} className="flex flex-col gap-2">
+        <Skeleton className="h-16 w-full" />
+        <Skeleton className="h-16 w-full" />
+      </div>
+    );
+  }
+  if (!list.data) return <ErrorNote error={list.error} onRetry={() => void list.refetch()} />;
+  const all = list.data.pages.flatMap((p) => p.tasks);
+  if (all.length === 0) return <Empty icon={<ListChecks size={28} strokeWidth={1.5} />} title={t("tasks.none")} hint={t("tasks.noneHint")} />;
+  return (
+    <div ref={box}>
+      <p className="mb-2 text-meta text-text-3 coarse:hidden">{t("tasks.keys")}</p>
+      {look === "list" ? <List tasks={all} openId={openId} onOpen={onOpen} /> : <Board tasks={all} openId={openId} onOpen={onOpen} />}
+      {list.hasNextPage && (
+        <Button className="mt-4" busy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
+          {t("tasks.more")}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+type RowsProps = { tasks: readonly Task[]; openId: Id | null; onOpen: (id: Id) => void };
+
+function List({ tasks, openId, onOpen }: RowsProps) {
+  return (
+    <ul className="flex flex-col gap-1.5">
+      {tasks.map((task) => (
+        <li key={task.id}>
+          <Card task={task} current={task.id === openId} onOpen={onOpen} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Board({ tasks, openId, onOpen }: RowsProps) {
+  const t = useT();
+  return (
+    <div className="grid gap-4 sm:grid-cols-2 xl:grid-cols-4">
+      {columns.map((column) => {
+        const here = tasks.filter((task) => columnOf(task.status) === column);
+        return (
+          <section key={column} aria-labelledby={`column-${column}`} className="min-w-0">
+            <h2 id={`column-${column}`} className="mb-2 font-medium text-side text-text-2">
+              {t(`tasks.column.${column}`)} <span className="text-text-3 tabular-nums">{here.length}</span>
+            </h2>
+            <List tasks={here} openId={openId} onOpen={onOpen} />
+          </section>
+        );
+      })}
+    </div>
+  );
+}
+
+function Card({ task, current, onOpen }: { task: Task; current: boolean; onOpen: (id: Id) => void }) {
+  const t = useT();
+  const who = (task.assignees ?? []).map((p) => p.displayName).join(", ");
+  return (
+    <button
+      type="button"
+      data-task={task.id}
+      aria-current={current || undefined}
+      onClick={() => onOpen(task.id)}
+      className={cx(
+        "ring-inset-focus flex w-full min-w-0 flex-col gap-1 rounded-panel border px-3.5 py-2.5 text-left transition-colors",
+        current ? "border-accent bg-raised" : "border-line bg-raised hover:bg-hover",
+      )}
+    >
+      <span className="flex w-full min-w-0 items-start gap-2">
+        <span className="min-w-0 flex-1 break-words font-medium text-body">{task.title}</span>
+        <StateBadge status={task.status} endKind={task.endKind} working={task.working ?? false} />
+      </span>
+      <span className="break-words text-meta text-text-3">
+        {[who && t("tasks.by", { name: who }), task.requester && t("tasks.for", { name: task.requester.displayName }), dateTime(task.updatedAt)]
+          .filter(Boolean)
+          .join(" · ")}
+      </span>
+    </button>
+  );
+}
+
+/** J and K move among the tasks, Escape closes the one beside them. Keys do nothing while somebody types or a dialog is open. */
+function useKeys(box: RefObject<HTMLDivElement | null>, open: boolean, close: () => void): void {
+  const latest = useRef({ open, close });
+  latest.current = { open, close };
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const target = event.target as HTMLElement | null;
+      if (event.defaultPrevented || event.isComposing || event.metaKey || event.ctrlKey || event.altKey || event.shiftKey) return;
+      if (target?.closest("input, textarea, select, [contenteditable]") || document.querySelector('[role="dialog"],[role="menu"]')) return;
+      if (event.key === "Escape" && latest.current.open) {
+        latest.current.close();
+        event.preventDefault();
+        return;
+      }
+      if (event.key !== "j" && event.key !== "k") return;
+      const cards = [...(box.current?.querySelectorAll<HTMLElement>("[data-task]") ?? [])];
+      const at = cards.indexOf(document.activeElement as HTMLElement);
+      const next = cards[event.key === "j" ? Math.min(at + 1, cards.length - 1) : Math.max(at - 1, 0)];
+      next?.focus();
+      next?.scrollIntoView({ block: "nearest" });
+      event.preventDefault();
+    };
+    window.addEventListener("keydown", onKey);
+    return () => window.removeEventListener("keydown", onKey);
+  }, [box]);
+}
