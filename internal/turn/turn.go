@@ -14,8 +14,8 @@
 // All rows that one turn answers (merged ones, docs/protocol.md 2) have the same
 // agent, conversation, executor and claimed_at; the newest is the head.
 //
-// For whoever posts an agent's message: OpenClaimTx before storing, then
-// MarkAnsweredTx for a final message; when there was no open claim, SettleTx.
+// For whoever posts an agent's message: AddOpenClaim under the room's lock, then
+// AddMarkAnswered with a final message; when there was no open claim, SettleTx.
 package turn
 
 import (
