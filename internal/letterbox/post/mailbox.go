@@ -161,6 +161,9 @@ func (l *letterReader) list() error {
 	return err
 }
 
+// hintSilence is how long a stream may say nothing; a relay says something every 25 s.
+const hintSilence = 90 * time.Second
+
 // Hints opens the relay's push stream and gives a token whenever letters may wait; one comes at the start. The channel is
 // closed when the stream ends, for which there are many harmless reasons: open it again, later each time. ctx ends it too.
 // Errors: [ErrNoPush] when the relay has none and polling is the way, those of a call.
@@ -172,15 +175,22 @@ func (b *Box) Hints(ctx context.Context) (<-chan struct{}, error) {
 	if !strings.HasPrefix(info.Events, "/") {
 		return nil, ErrNoPush
 	}
+	ctx, cancel := context.WithCancel(ctx)
 	body, err := b.relay.post(ctx, b.relay.below(info.Events), letter.ToolEvents, map[string]any{})
 	if err != nil {
+		cancel()
 		return nil, err
 	}
 	hints := make(chan struct{}, 1) // two hints unread are one
 	go func() {
 		defer close(hints)
+		defer cancel()
 		defer func() { _ = body.Close() }()
+		// A line that went dead, as on a laptop that slept, would keep us waiting for ever.
+		dead := time.AfterFunc(hintSilence, cancel)
+		defer dead.Stop()
 		for lines := bufio.NewScanner(body); lines.Scan(); {
+			dead.Reset(hintSilence)
 			if name, ok := strings.CutPrefix(lines.Text(), "event:"); ok && strings.TrimSpace(name) == letter.EventName {
 				select {
 				case hints <- struct{}{}:

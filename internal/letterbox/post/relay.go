@@ -101,7 +101,7 @@ func newRelay(c Config, me store.Identity, sign func([]byte) string) (*relay, er
 	}
 	t := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, ForceAttemptHTTP2: true,
-		TLSHandshakeTimeout: 10 * time.Second, MaxIdleConns: 4, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 64 << 10,
+		TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: callTimeout, MaxIdleConns: 4, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 64 << 10,
 	}
 	return &relay{
 		address: c.Relay, key: c.APIKey, agent: c.UserAgent, me: me, sign: sign, now: c.Store.Now,
