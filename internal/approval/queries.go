@@ -60,6 +60,9 @@ WHERE id = $1::uuid AND told_at IS NULL`
 
 	queryRowAgent = `SELECT agent_id FROM queued_approvals WHERE id = $1::uuid`
 
+	queryRoomsInWork = `SELECT DISTINCT a.conversation_id FROM queued_approvals q JOIN approvals a ON a.id = q.approval_id
+WHERE q.agent_id = $1::uuid AND q.lease_until IS NOT NULL AND q.seen_at IS NOT NULL AND a.conversation_id IS NOT NULL LIMIT 200`
+
 	queryRowsOfRoom = `SELECT q.id FROM queued_approvals q WHERE q.approval_id IN (
     SELECT a.id FROM approvals a WHERE a.conversation_id = $1::uuid AND a.durable AND a.told_at IS NULL AND ($2::uuid IS NULL OR a.agent_id = $2::uuid))`
 

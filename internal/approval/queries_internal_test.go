@@ -25,7 +25,7 @@ func TestM2_StatementsPlan(t *testing.T) {
 	}
 	for _, sql := range []string{
 		queryInsert, queryOne, queryLock, queryOpenOfRun, queryOfCall, querySame, queryCountOpen, queryAct, queryUse, queryDue, queryOpenOfRoom, queryOpenOfAgent,
-		queryTold, queryByQueue, queryEnqueue, queryInFlight, queryWaiting, queryRowAgent, queryRowsOfRoom, queryUnblame, queryRemoveOf,
+		queryTold, queryByQueue, queryEnqueue, queryInFlight, queryWaiting, queryRowAgent, queryRowsOfRoom, queryRoomsInWork, queryUnblame, queryRemoveOf,
 		queryGrant, queryGrantsFor, queryCountGrants, queryUseGrant, queryRevoke, queryRevokeAll,
 		queryAskCredential, queryLockCredential, queryCountCredentials, queryResolveCredential, queryDueCredentials, querySealedCredential, queryForgetCredential, queryForgetCredentials,
 	} {

@@ -62,6 +62,20 @@ func WaitingAgents(ctx context.Context, q pg.Querier, agents []id.Participant) (
 	return out, nil
 }
 
+// RoomsInWork are the rooms in which a run of the agent was resumed and is known to
+// go on, at most 200.
+func RoomsInWork(ctx context.Context, q pg.Querier, agent id.Participant) ([]id.Conversation, error) {
+	rows, err := q.Query(ctx, queryRoomsInWork, agent)
+	if err != nil {
+		return nil, fmt.Errorf("rooms of resumed runs: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Conversation])
+	if err != nil {
+		return nil, fmt.Errorf("rooms of resumed runs: %w", err)
+	}
+	return out, nil
+}
+
 // Claim leases up to limit rows that this executor can resume.
 func (q *Queue) Claim(ctx context.Context, db pg.Querier, agent id.Participant, ex id.Executor, limit int) ([]Waiting, error) {
 	return q.rows.Claim(ctx, db, agent, ex, limit)

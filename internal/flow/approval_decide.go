@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"time"
 	"unicode/utf8"
 
@@ -83,10 +84,15 @@ func (s *Approvals) Resolve(ctx context.Context, actor access.Actor, aid id.Appr
 		}
 		return err
 	})
-	if err == nil && late {
-		err = approval.ErrExpired
+	switch {
+	case err != nil:
+		return out, err
+	case late:
+		return out, approval.ErrExpired
 	}
-	return out, err
+	s.Log.InfoContext(ctx, "request decided", slog.String("approval_id", aid.String()), slog.String("agent_id", out.AgentID.String()),
+		slog.String("person_id", actor.ID.String()), slog.String("state", string(out.Status)), slog.String("scope", v.Scope))
+	return out, nil
 }
 
 func (s *Approvals) resolveTx(ctx context.Context, tx *pg.Tx, actor access.Actor, a approval.Approval, v Verdict) (view.Approval, error) {

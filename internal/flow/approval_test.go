@@ -554,6 +554,10 @@ func TestS1_UnheardDecisionsComeAgain(t *testing.T) {
 		if err != nil || len(out.Lost) != 1 {
 			t.Fatalf("heartbeat: %+v %v", out, err)
 		}
+		d.g.TellNow(t.Context(), d.bot.ID)
+		if p := d.g.Presence(d.bot.ID); len(p.Rooms) != 1 || p.Rooms[0] != d.room {
+			t.Errorf("a resumed run works in %v", p.Rooms)
+		}
 		if n.Row.Attempt == 5 {
 			break
 		}

@@ -32,6 +32,7 @@ type approvalWork struct {
 func (s *Approvals) ServeOn(g *Gateway) {
 	s.work = &approvalWork{Gateway: g, queue: approval.NewQueue(g.cfg.MessageLease, g.cfg.MostTurn), jobs: s.Jobs}
 	g.Serve(s.work)
+	g.busy = append(g.busy, approval.RoomsInWork)
 }
 
 func (w *approvalWork) inFlight(ctx context.Context, agent id.Participant, ex id.Executor) (int, error) {
@@ -95,6 +96,7 @@ func (w *approvalWork) overAfter(tx *pg.Tx, r approval.Waiting) {
 	tx.AfterCommit(func() {
 		w.reg.forget(r.ExecutorID, r.ID)
 		w.Wake(r.AgentID)
+		w.tell.wake(r.AgentID)
 	})
 }
 

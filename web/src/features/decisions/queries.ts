@@ -25,6 +25,8 @@ export function useAsks() {
     queryKey: keys.decisions.list,
     queryFn: ({ signal }) => decisions.listDecisions(signal),
     select: (all) => all.filter((d) => d.kind === "ask"),
+    // Their tasks tell the requester; others who were asked hear of it here.
+    refetchInterval: 60_000,
   });
 }
 
