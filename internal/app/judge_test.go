@@ -61,6 +61,7 @@ var ready = []string{
 	"message_types",
 	"owner_accounts",
 	"permissions",
+	"restarted",
 	"scope_requests",
 	"sdk_events",
 	"task_fail",
