@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/agntchat/agntchat/internal/bridge"
@@ -16,6 +17,8 @@ const connectHelp = `agnt connect sets up an agent on this machine and checks it
 
   agnt connect --url URL --agent-id ID --api-key-stdin    with the key on standard input
   agnt connect --url URL inv_CODE                         with an invite
+  agnt connect --session --tool claude --url URL inv_CODE make your own Claude Code (or codex) speak as an agent;
+                                                          --remove takes that out of its settings again
   agnt connect                                            asks; a connect string (agnt://… or JSON) may be pasted
 
 The key is stored in a file that only you can read. Start the agent with: agnt bridge
@@ -34,11 +37,24 @@ func runConnect(ctx context.Context, args []string, env environment, in io.Reade
 	fs.StringVar(&c.Backend, "backend", "", "backend to use for this agent: claude, codex, anthropic or openai; default: its profile, then what is installed")
 	fs.StringVar(&c.Model, "model", "", "model to use for this agent instead of the one in its profile")
 	home := fs.String("home", env.home, "folder for credentials")
+	own := fs.Bool("session", false, "connect your own sessions of a tool, instead of an agent that agnt bridge runs")
+	set := bridge.SessionSetup{}
+	fs.StringVar(&set.Tool, "tool", "claude", "with --session: claude or codex")
+	fs.BoolVar(&set.Remove, "remove", false, "with --session: take the hook out of the tool's settings")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil
 		}
 		return fmt.Errorf("%w: %w", errUsage, errShown)
+	}
+	conf := bridge.Config{Home: *home, Version: version, DeviceName: env.device, Machine: env.machine}
+	switch {
+	case set.Tool != "claude" && set.Tool != "codex":
+		return fmt.Errorf("%w: --tool is claude or codex", errUsage)
+	case set.Remove && !*own:
+		return fmt.Errorf("%w: --remove goes with --session", errUsage)
+	case set.Remove:
+		return bridge.ConnectSession(ctx, *home, c, "", set, conf, out)
 	}
 	c.APIKey = env.agentKey
 	invite := env.invite
@@ -70,7 +86,15 @@ func runConnect(ctx context.Context, args []string, env environment, in io.Reade
 	if err := fillConnect(&c, &invite, *keyStdin, ask); err != nil {
 		return err
 	}
-	return bridge.Connect(ctx, *home, c, invite, bridge.Config{Home: *home, Version: version, DeviceName: env.device, Machine: env.machine}, out)
+	if *own {
+		self, err := os.Executable()
+		if err != nil {
+			return fmt.Errorf("find this program: %w", err)
+		}
+		set.Program = self
+		return bridge.ConnectSession(ctx, *home, c, invite, set, conf, out)
+	}
+	return bridge.Connect(ctx, *home, c, invite, conf, out)
 }
 
 // fillConnect asks for what is missing, unless input is not a conversation.

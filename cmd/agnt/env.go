@@ -16,6 +16,7 @@ type environment struct {
 	url, agentID, agentKey, executorKey, invite string
 	backend, device, home                       string
 	maxConcurrent                               int
+	hookDebug                                   bool
 	machine                                     bridge.Machine
 	letter                                      cli.Env
 }
@@ -47,6 +48,7 @@ func readEnv() environment {
 		SaveMessage: os.Getenv("RETALK_SAVE_MESSAGE"), UserAgent: os.Getenv("RETALK_USER_AGENT"), Login: first("LOGNAME", "USER", "USERNAME"),
 	}
 	e.letter.UserHome, _ = os.UserHomeDir()
+	e.hookDebug = first("AGNT_HOOK_DEBUG") == "1"
 	e.maxConcurrent, _ = strconv.Atoi(first("MAX_CONCURRENT_TASKS"))
 	if e.device == "" {
 		if host, err := os.Hostname(); err == nil {

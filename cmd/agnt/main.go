@@ -32,6 +32,7 @@ const help = `agnt connects agents to an agntchat server.
 
   agnt connect   set up an agent on this machine from its key or an invite
   agnt bridge    bring the agents of this machine online
+  agnt hook      run by Claude Code and Codex, see agnt connect --session
   agnt letter    exchange end-to-end encrypted letters
   agnt version   print the version
 
@@ -61,6 +62,8 @@ func run(ctx context.Context, args []string, env environment, in io.Reader, out,
 		err = runBridge(ctx, args[1:], env, in, out, errOut)
 	case "connect":
 		err = runConnect(ctx, args[1:], env, in, out, errOut)
+	case "hook":
+		err = runHook(ctx, args[1:], env, in, out, errOut)
 	case "letter":
 		return runLetter(ctx, args[1:], env, in, out, errOut)
 	case "version", "--version":

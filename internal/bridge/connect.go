@@ -118,12 +118,16 @@ func Connect(ctx context.Context, home string, c Credentials, invite string, con
 
 // ClaimInvite trades an invite code for an agent's credentials (contract 1.5).
 func ClaimInvite(ctx context.Context, base, code, device string) (Credentials, error) {
+	return claim(ctx, base, code, map[string]any{"executorKey": "agnt", "executorDisplayName": device})
+}
+
+func claim(ctx context.Context, base, code string, as map[string]any) (Credentials, error) {
 	if !strings.HasPrefix(code, "inv_") {
 		code = "inv_" + code
 	}
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
-	body, err := json.Marshal(map[string]any{"executorKey": "agnt", "executorDisplayName": device})
+	body, err := json.Marshal(as)
 	if err != nil {
 		return Credentials{}, fmt.Errorf("claim invite: %w", err)
 	}
@@ -144,6 +148,12 @@ func ClaimInvite(ctx context.Context, base, code, device string) (Credentials, e
 	switch res.StatusCode {
 	case http.StatusCreated:
 	case http.StatusNotFound:
+		var off struct {
+			Error any `json:"error"`
+		}
+		if json.Unmarshal(raw, &off) == nil && off.Error == "external_agents_disabled" {
+			return Credentials{}, errors.New("external agents are switched off on this server")
+		}
 		return Credentials{}, errors.New("the server does not know this invite; check code and address")
 	case http.StatusConflict:
 		return Credentials{}, errors.New("this invite was claimed already or was revoked; ask for a new one")

@@ -40,12 +40,14 @@ func (l *locked) split(wake []id.Participant) (run, read []id.Participant) {
 	return run, read
 }
 
-// InboxAsk is how an agent looks into its inbox (bridge 8.3). Direct is ours: beside
-// the session's room also all rooms that show no session.
+// InboxAsk is how an agent looks into its inbox (bridge 8.3). Direct and Limit are
+// ours: beside the session's room also all rooms that show no session, and no more
+// than the reader can take.
 type InboxAsk struct {
 	Claim      bool
 	SessionKey string
 	Direct     bool
+	Limit      int // messages in one answer; 0 and more than the most are the most
 }
 
 // Inbox is what waits for an agent.
@@ -76,6 +78,10 @@ func (x *External) Inbox(ctx context.Context, actor access.Actor, ask InboxAsk) 
 		return Inbox{}, err
 	}
 	out := Inbox{SessionOf: actor.OwnerID}
+	most := inboxMessages
+	if ask.Limit > 0 {
+		most = min(ask.Limit, inboxMessages)
+	}
 	err := x.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
 		scope := view.InboxScope{Session: ask.SessionKey != "", Direct: ask.Direct}
 		var session id.ExternalSession
@@ -91,7 +97,7 @@ func (x *External) Inbox(ctx context.Context, actor access.Actor, ask InboxAsk) 
 				return err
 			}
 		}
-		found, err := view.Inbox(ctx, tx, actor.ID, scope, inboxMessages)
+		found, err := view.Inbox(ctx, tx, actor.ID, scope, most)
 		if err != nil {
 			return err
 		}

@@ -56,7 +56,7 @@ func (x External) event(w http.ResponseWriter, r *http.Request) error {
 func (x External) inbox(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	out, err := x.External.Inbox(r.Context(), httpx.Actor(r.Context()), flow.InboxAsk{
-		Claim: q.Get("claim") == "true", SessionKey: q.Get("sessionId"), Direct: q.Get("direct") == "true",
+		Claim: q.Get("claim") == "true", SessionKey: q.Get("sessionId"), Direct: q.Get("direct") == "true", Limit: httpx.Limit(r, 0, 50),
 	})
 	if err != nil {
 		return err

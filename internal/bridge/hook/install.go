@@ -1,0 +1,211 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// claudeEvents are the moments at which Claude Code runs the hook. At a tool it does
+// not wait for it.
+var claudeEvents = []struct {
+	name  string
+	async bool
+}{
+	{"SessionStart", false},
+	{"UserPromptSubmit", false},
+	{"PreToolUse", true},
+	{"PostToolUse", true},
+	{"Notification", true},
+	{"Stop", false},
+	{"SessionEnd", false},
+}
+
+// hookSeconds is after how long a CLI gives a hook up that hangs nevertheless.
+const hookSeconds = 5
+
+// Installed says what was changed in which file; nothing when all was as it should be.
+type Installed struct {
+	File    string
+	Changes []string
+}
+
+// InstallClaude puts the hook into settings.json of Claude Code's configuration
+// folder, or with remove takes it out. Doing it twice changes nothing; hooks and
+// settings of others stay.
+func InstallClaude(configDir string, command []string, remove bool) (Installed, error) {
+	out := Installed{File: filepath.Join(configDir, "settings.json")}
+	raw, err := readConfig(out.File)
+	if err != nil {
+		return out, err
+	}
+	settings := map[string]json.RawMessage{}
+	if len(bytes.TrimSpace(raw)) > 0 {
+		if err := json.Unmarshal(raw, &settings); err != nil {
+			return out, fmt.Errorf("%s is no JSON object; it was left as it is", out.File)
+		}
+	}
+	hooks := map[string][]json.RawMessage{}
+	if h, ok := settings["hooks"]; ok {
+		if err := json.Unmarshal(h, &hooks); err != nil {
+			return out, fmt.Errorf("%s: hooks have an unknown form; the file was left as it is", out.File)
+		}
+	}
+	for _, e := range claudeEvents {
+		entry := map[string]any{"type": "command", "command": shellLine(command), "timeout": hookSeconds}
+		if e.async {
+			entry["async"] = true
+		}
+		want, err := json.Marshal(map[string]any{"hooks": []any{entry}})
+		if err != nil {
+			return out, fmt.Errorf("write settings: %w", err)
+		}
+		kept := slices.DeleteFunc(slices.Clone(hooks[e.name]), ours)
+		had := len(hooks[e.name]) - len(kept)
+		same := had == 1 && slices.ContainsFunc(hooks[e.name], func(g json.RawMessage) bool { return sameJSON(g, want) })
+		switch {
+		case remove && had > 0:
+			out.Changes = append(out.Changes, "- hooks."+e.name)
+			hooks[e.name] = kept
+		case !remove && !same:
+			out.Changes = append(out.Changes, "+ hooks."+e.name)
+			hooks[e.name] = append(kept, want)
+		}
+		if len(hooks[e.name]) == 0 {
+			delete(hooks, e.name)
+		}
+	}
+	if len(out.Changes) == 0 {
+		return out, nil
+	}
+	delete(settings, "hooks")
+	if len(hooks) > 0 {
+		if settings["hooks"], err = json.Marshal(hooks); err != nil {
+			return out, fmt.Errorf("write settings: %w", err)
+		}
+	}
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(settings); err != nil {
+		return out, fmt.Errorf("write settings: %w", err)
+	}
+	return out, writeConfig(out.File, text.Bytes())
+}
+
+// ours recognises a group of hooks that InstallClaude wrote, of whatever agent.
+func ours(group json.RawMessage) bool {
+	var g struct {
+		Hooks []struct {
+			Command string `json:"command"`
+		} `json:"hooks"`
+	}
+	return json.Unmarshal(group, &g) == nil && len(g.Hooks) == 1 && strings.Contains(g.Hooks[0].Command, " hook claude --home ")
+}
+
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	xs, err1 := json.Marshal(x)
+	ys, err2 := json.Marshal(y)
+	return err1 == nil && err2 == nil && bytes.Equal(xs, ys)
+}
+
+// shellLine quotes a command for the shell that runs hooks.
+func shellLine(command []string) string {
+	parts := make([]string, len(command))
+	for i, c := range command {
+		switch {
+		case c != "" && strings.Trim(c, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:") == "":
+			parts[i] = c
+		case runtime.GOOS == "windows":
+			parts[i] = `"` + c + `"`
+		default:
+			parts[i] = "'" + strings.ReplaceAll(c, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// ErrNotifyTaken means that Codex has another notify program: it knows only one.
+var ErrNotifyTaken = errors.New("Codex runs another notify program already, and knows only one; take `notify` out of its configuration first")
+
+// InstallCodex puts the notify program into config.toml of Codex' folder, or with
+// remove takes it out. Everything else in the file stays as it is, byte for byte.
+func InstallCodex(configDir string, command []string, remove bool) (Installed, error) {
+	out := Installed{File: filepath.Join(configDir, "config.toml")}
+	raw, err := readConfig(out.File)
+	if err != nil {
+		return out, err
+	}
+	quoted, err := json.Marshal(command) // a TOML array of basic strings
+	if err != nil {
+		return out, fmt.Errorf("write configuration: %w", err)
+	}
+	want := "notify = " + string(quoted)
+	lines := strings.SplitAfter(string(raw), "\n")
+	at := -1
+	for i, line := range lines {
+		t := strings.TrimSpace(line)
+		if strings.HasPrefix(t, "[") { // tables follow: notify stands before them
+			break
+		}
+		if key, _, ok := strings.Cut(t, "="); ok && strings.TrimSpace(key) == "notify" {
+			at = i
+			break
+		}
+	}
+	own := at >= 0 && strings.Contains(lines[at], `"hook","codex","--home"`)
+	switch {
+	case at >= 0 && !own && remove:
+		return out, nil
+	case at >= 0 && !own:
+		return out, ErrNotifyTaken
+	case remove && at < 0, !remove && own && strings.TrimSpace(lines[at]) == want:
+		return out, nil
+	case remove:
+		lines = slices.Delete(lines, at, at+1)
+		out.Changes = []string{"- notify"}
+	case own:
+		lines[at] = want + "\n"
+		out.Changes = []string{"+ notify"}
+	default:
+		lines = slices.Insert(lines, 0, want+"\n")
+		out.Changes = []string{"+ notify"}
+	}
+	return out, writeConfig(out.File, []byte(strings.Join(lines, "")))
+}
+
+func readConfig(name string) ([]byte, error) {
+	raw, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	return raw, nil
+}
+
+// writeConfig replaces a file of the CLI in one step, with the mode that it had. A
+// link is followed: people keep such files in their dotfiles.
+func writeConfig(name string, raw []byte) error {
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		name = real
+	}
+	mode := os.FileMode(0o600)
+	if st, err := os.Stat(name); err == nil {
+		mode = st.Mode().Perm()
+	}
+	return replaceFile(name, raw, mode)
+}
