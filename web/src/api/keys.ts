@@ -12,6 +12,7 @@ export const keys = {
   people: (term: string) => ["people", term] as const,
   fieldLimits: ["field-limits"] as const,
   models: ["models"] as const,
+  invites: ["invites"] as const,
   localSetup: ["setup", "local"] as const,
   conversation: (id: Id) => ["conversations", id] as const,
   receipts: (id: Id, messageIds: readonly Id[]) => ["conversations", id, "receipts", ...messageIds] as const,

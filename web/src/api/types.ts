@@ -189,6 +189,22 @@ export interface ModelConfig extends JsonMap {
   cli_connection?: string | null;
 }
 
+export interface ExternalSession {
+  id: Id;
+  sessionKey: string;
+  tool: string;
+  state: "running" | "waiting" | "ended";
+  cwd?: string;
+  repo?: string;
+  branch?: string;
+  hostname?: string;
+  stats?: { prompts?: number; tool_calls?: number };
+  startedAt: Timestamp;
+  lastEventAt: Timestamp;
+  endedAt?: Timestamp | null;
+  dmConversationId?: Id | null;
+}
+
 export interface Agent {
   id: Id;
   displayName: string;
@@ -199,6 +215,8 @@ export interface Agent {
   insertedAt?: Timestamp;
   status?: string;
   runtime?: "local" | "org_host" | "external";
+  externalTool?: string | null;
+  externalSession?: ExternalSession | null;
   presence?: AgentPresence;
   online?: boolean;
   deviceName?: string | null;

@@ -2,6 +2,7 @@
  * Holds the reader's types against the server's, at compile time: a key that a screen reads must exist in `internal/wire`, or be named here as one
  * that only other servers send. Nothing of this reaches the bundle.
  */
+import type * as external from "./external";
 import type * as tools from "./tools";
 import type * as read from "./types";
 import type * as wire from "./wire.gen";
@@ -21,6 +22,8 @@ export type WireCheck = [
   Hold<Unknown<read.Change, wire.Change>>,
   Hold<Unknown<read.ChangesPage, wire.Changes>>,
   Hold<Unknown<read.Agent, wire.Agent, "soulMdSourceName">>,
+  Hold<Unknown<read.ExternalSession, wire.ExternalSession>>,
+  Hold<Unknown<external.AgentInvite, wire.Invite>>,
   Hold<Unknown<read.AgentHealth, wire.AgentHealth>>,
   Hold<Unknown<read.AgentHealthDetail, wire.AgentHealthDetail, "displayName">>,
   Hold<Unknown<read.ExecutorHealth, wire.ExecutorHealth>>,

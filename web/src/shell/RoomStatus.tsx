@@ -1,6 +1,7 @@
-import type { Conversation } from "#/api/types";
-import { tn, useT } from "#/i18n";
+import type { Conversation, JsonMap } from "#/api/types";
+import { tn, useLocale, useT } from "#/i18n";
 import { counterpart } from "#/lib/rooms";
+import { stateText, whereText } from "#/lib/terminal";
 import { useHub } from "#/realtime/context";
 import { useAgentActivity, useAgentDevice, usePresence } from "#/realtime/hooks";
 import { markOf } from "#/realtime/presence";
@@ -8,8 +9,15 @@ import { useStore } from "#/realtime/store";
 
 /** The line under a room's name: of a direct room what the other does now, of a group how many are here. */
 export function RoomStatus({ room, selfId }: { room: Conversation; selfId: string }) {
+  const session = room.type === "session" ? (room.metadata?.["session"] as JsonMap | undefined) : undefined;
   const other = counterpart(room, selfId);
+  if (session) return <Session session={session} />;
   return other ? <Other id={other.id} roomId={room.id} /> : <Group room={room} />;
+}
+
+function Session({ session }: { session: JsonMap }) {
+  useLocale();
+  return <>{[stateText(session["state"], session["blocked_on"]), whereText(session)].filter(Boolean).join(" · ")}</>;
 }
 
 function Other({ id, roomId }: { id: string; roomId: string }) {

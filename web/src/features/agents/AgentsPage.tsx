@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { Bot, Plus, TriangleAlert } from "lucide-react";
+import { Bot, Plus, TerminalSquare, TriangleAlert } from "lucide-react";
 import { useState } from "react";
 import type { Agent, AgentHealth } from "#/api/types";
 import { Avatar } from "#/components/ui/avatar";
@@ -8,7 +8,9 @@ import { Empty, ErrorState, Skeleton } from "#/components/ui/states";
 import { useT } from "#/i18n";
 import { errorWords } from "#/lib/errorText";
 import { shortTime } from "#/lib/format";
+import { useSelf } from "#/lib/self";
 import { usePresence } from "#/realtime/hooks";
+import { ConnectTerminalDialog } from "./ConnectTerminal";
 import { CreateAgentDialog } from "./CreateAgentDialog";
 import { faultWords } from "./faults";
 import { backendLabel, modelLabel } from "./models";
@@ -20,6 +22,8 @@ export function AgentsPage({ creating, onCreating }: { creating: boolean; onCrea
   const list = useAgentList();
   const health = useAgentsHealth();
   const [showGone, setShowGone] = useState(false);
+  const external = useSelf().features?.["external_agents"] === true;
+  const [connecting, setConnecting] = useState(false);
   const all = list.data ?? [];
   const active = all.filter((a) => a.status !== "deactivated");
   const gone = all.filter((a) => a.status === "deactivated");
@@ -32,12 +36,20 @@ export function AgentsPage({ creating, onCreating }: { creating: boolean; onCrea
             <h1 className="font-semibold text-head">{t("agents.title")}</h1>
             <p className="mt-0.5 text-pretty text-side text-text-2">{t("agents.hint")}</p>
           </div>
-          {(list.isPending || active.length > 0) && (
-            <Button variant="primary" onClick={() => onCreating(true)}>
-              <Plus size={16} strokeWidth={1.75} />
-              {t("agents.create")}
-            </Button>
-          )}
+          <div className="flex shrink-0 flex-wrap justify-end gap-2">
+            {external && (
+              <Button onClick={() => setConnecting(true)}>
+                <TerminalSquare size={16} strokeWidth={1.75} />
+                {t("terminal.connect")}
+              </Button>
+            )}
+            {(list.isPending || active.length > 0) && (
+              <Button variant="primary" onClick={() => onCreating(true)}>
+                <Plus size={16} strokeWidth={1.75} />
+                {t("agents.create")}
+              </Button>
+            )}
+          </div>
         </header>
         {list.isPending ? (
           <div aria-busy="true" role="status" aria-label={t("common.loading")} className="flex flex-col gap-2">
@@ -91,6 +103,7 @@ export function AgentsPage({ creating, onCreating }: { creating: boolean; onCrea
           </div>
         )}
       </div>
+      {connecting && <ConnectTerminalDialog open onOpenChange={setConnecting} />}
       <CreateAgentDialog open={creating} onOpenChange={onCreating} />
     </div>
   );

@@ -15,6 +15,7 @@ import { useStore } from "#/realtime/store";
 import { faultWords } from "./faults";
 import { freshKeys } from "./freshKeys";
 import { useAgentHealth, useUnstick } from "./queries";
+import { SessionSection } from "./SessionSection";
 import { TurnsTable } from "./TurnsTable";
 
 export function OverviewTab({ agent, onKey }: { agent: Agent; onKey: () => void }) {
@@ -26,7 +27,8 @@ export function OverviewTab({ agent, onKey }: { agent: Agent; onKey: () => void 
   const online = presence !== "away";
   const off = agent.status === "deactivated";
   const where = device ? device.nickname || device.name : undefined;
-  const setup = !off && known && (!online || key !== undefined);
+  const own = agent.runtime === "external";
+  const setup = !own && !off && known && (!online || key !== undefined);
   return (
     <div>
       {setup && (
@@ -39,7 +41,7 @@ export function OverviewTab({ agent, onKey }: { agent: Agent; onKey: () => void 
           )}
         </Section>
       )}
-      <HealthSection agent={agent} />
+      {own ? <SessionSection agent={agent} /> : <HealthSection agent={agent} />}
       <Section title={t("agents.turns")} hint={t("agents.turnsHint")}>
         <TurnsTable agentId={agent.id} />
       </Section>

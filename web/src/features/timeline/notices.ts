@@ -1,6 +1,7 @@
 /** Words for rows that the server writes: chosen by code from the catalogue (decision 24), the stored English when the code is not known. Pure. */
 import type { Message } from "#/api/types";
 import { isKey, type Key, type Params, t } from "#/i18n";
+import { sessionLine } from "#/lib/terminal";
 
 function codeOf(message: Message): string {
   const code = message.metadata?.code;
@@ -28,7 +29,7 @@ export function noticeText(message: Message): string {
     // A placeholder without a value would show its braces: then the stored sentence says it better.
     if (!/\{\w+\}/.test(text)) return text;
   }
-  return message.readableText || message.content;
+  return sessionLine(message) || message.readableText || message.content;
 }
 
 export interface Failure {

@@ -9,6 +9,7 @@ import { profile } from "./profile";
 import { rooms } from "./rooms";
 import { shell } from "./shell";
 import { tasks } from "./tasks";
+import { terminal } from "./terminal";
 import { timeline } from "./timeline";
 import { tools } from "./tools";
 
@@ -16,6 +17,7 @@ export const en = {
   ...common,
   ...shell,
   ...rooms,
+  ...terminal,
   ...timeline,
   ...composer,
   ...activity,
