@@ -38,18 +38,14 @@ export function interruptTask(id: Id, message: string): Promise<Task> {
   return api.post(`${one(id)}/interrupt`, { message });
 }
 
-export function reassignTask(id: Id, who: Id): Promise<Task> {
-  return api.post(`${one(id)}/reassign`, { assignedTo: [who] });
-}
-
 /** A new task in the place of one that has ended. */
 export function retryTask(id: Id, changes: { title?: string; description?: string; feedback?: string }): Promise<Task> {
   return api.post(`${one(id)}/retry`, changes);
 }
 
 /** What a person does themselves. */
-export function setTaskStatus(id: Id, status: string, words: { response?: string; summary?: string } = {}): Promise<Task> {
-  return api.patch(`${one(id)}/status`, { status, ...words });
+export function setTaskStatus(id: Id, status: string): Promise<Task> {
+  return api.patch(`${one(id)}/status`, { status });
 }
 
 /** Lets the person look into the room of the work. */

@@ -1,5 +1,5 @@
-import { ListChecks } from "lucide-react";
-import { type RefObject, useEffect, useRef } from "react";
+import { ListChecks, Plus } from "lucide-react";
+import { type RefObject, useEffect, useRef, useState } from "react";
 import type { Id, Task } from "#/api/types";
 import { ErrorNote } from "#/components/form/ErrorNote";
 import { Button } from "#/components/ui/button";
@@ -7,6 +7,7 @@ import { Empty, Skeleton } from "#/components/ui/states";
 import { useT } from "#/i18n";
 import { cx } from "#/lib/cx";
 import { dateTime } from "#/lib/format";
+import { NewTaskDialog } from "./NewTaskDialog";
 import { useTasks } from "./queries";
 import { StateBadge } from "./StateBadge";
 import { columnOf, columns, type TaskFilter, taskFilters } from "./states";
@@ -25,11 +26,22 @@ type Props = {
 /** All tasks that concern the person: a list or a board, and one of them beside it. */
 export function TasksPage({ look, filter, openId, onChange }: Props) {
   const t = useT();
+  const [asking, setAsking] = useState(false);
+  const made = (task: Id) => {
+    setAsking(false);
+    onChange({ task });
+  };
   return (
     <div className="flex h-full min-w-0">
       <section aria-label={t("tasks.title")} className={cx("h-full min-w-0 flex-1 overflow-y-auto", openId && "max-lg:hidden")}>
         <div className={cx("mx-auto w-full px-4 pt-4 pb-14 sm:px-8 sm:pt-7", look === "list" && "max-w-[820px]")}>
-          <h1 className="font-semibold text-head">{t("tasks.title")}</h1>
+          <div className="flex items-start justify-between gap-4">
+            <h1 className="font-semibold text-head">{t("tasks.title")}</h1>
+            <Button onClick={() => setAsking(true)}>
+              <Plus size={16} strokeWidth={1.75} />
+              {t("tasks.new")}
+            </Button>
+          </div>
           <p className="mb-5 text-side text-text-2">{t("tasks.hint")}</p>
           <div className="mb-5 flex flex-wrap items-center gap-x-4 gap-y-2">
             <Choice
@@ -55,6 +67,7 @@ export function TasksPage({ look, filter, openId, onChange }: Props) {
           <TaskPanel key={openId} id={openId} onClose={() => onChange({ task: null })} onOpen={(task) => onChange({ task })} />
         </aside>
       )}
+      <NewTaskDialog open={asking} onOpenChange={setAsking} onMade={made} />
     </div>
   );
 }

@@ -1,5 +1,7 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
+import { listAgents } from "#/api/agents";
+import { createConversation } from "#/api/conversations";
 import { keys } from "#/api/keys";
 import * as tasks from "#/api/tasks";
 import type { Id, Task, TaskDetail } from "#/api/types";
@@ -68,3 +70,14 @@ export const useRetry = () => useChange(({ id, ...changes }: { id: Id; title?: s
 export const useSetStatus = () => useChange(({ id, status }: { id: Id; status: string }) => tasks.setTaskStatus(id, status));
 export const useAnswerTask = () => useChange(({ id, askId, answer }: { id: Id; askId: Id; answer: string }) => tasks.answerTask(id, askId, answer));
 export const useWatch = () => useMutation({ mutationFn: (id: Id) => tasks.watchTask(id) });
+
+export const useAgentsToAsk = () => useQuery({ queryKey: keys.agents.list, queryFn: ({ signal }) => listAgents(signal) });
+
+type Wish = { agent: Id; title: string; description: string };
+
+/** The room is the direct one with the agent; it is made if there is none. */
+export const useCreateTask = () =>
+  useChange(async ({ agent, title, description }: Wish) => {
+    const room = await createConversation({ type: "direct", memberIds: [agent] });
+    return tasks.createTask(room.id, { title, ...(description ? { description } : {}), assignedTo: [agent] });
+  });

@@ -88,5 +88,10 @@ export const tasks = {
   "tasks.event.asked": "asked",
   "tasks.event.answered": "answered",
   "tasks.event.step": "step",
+  "tasks.new": "New task",
+  "tasks.newHint": "One of your agents works at it on its own. You see here how it stands.",
+  "tasks.newAgent": "Who does it",
+  "tasks.newNoAgent": "You have no agent yet. Make one first.",
+  "tasks.newSend": "Ask for it",
   "tasks.gone": "This task does not exist, or you may not see it.",
 } as const;

@@ -90,5 +90,10 @@ export const tasks: Record<keyof typeof en, string> = {
   "tasks.event.asked": "提问",
   "tasks.event.answered": "已回答",
   "tasks.event.step": "步骤",
+  "tasks.new": "新建任务",
+  "tasks.newHint": "由你的一个智能体独立完成，进展会显示在这里。",
+  "tasks.newAgent": "由谁来做",
+  "tasks.newNoAgent": "你还没有智能体，请先创建一个。",
+  "tasks.newSend": "提交",
   "tasks.gone": "此任务不存在，或你无权查看。",
 };
