@@ -284,12 +284,12 @@ func (a Agent) soul(w http.ResponseWriter, r *http.Request) error {
 
 func (a Agent) patchSoul(w http.ResponseWriter, r *http.Request, aid id.Participant, own bool) error {
 	var in struct {
-		SoulMD string `json:"soul_md"`
+		SoulMD *string `json:"soul_md"` // absent stays
 	}
 	if err := httpx.Decode(w, r, &in); err != nil {
 		return err
 	}
-	return a.edit(w, r, aid, own, flow.AgentPatch{Patch: agent.Patch{SoulMD: &in.SoulMD}})
+	return a.edit(w, r, aid, own, flow.AgentPatch{Patch: agent.Patch{SoulMD: in.SoulMD}})
 }
 
 func (a Agent) ownModelConfig(w http.ResponseWriter, r *http.Request) error {
