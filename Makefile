@@ -95,7 +95,7 @@ test/fuzz: ## every fuzz target for 20 s
 
 .PHONY: soak
 soak: ## the long form of the kill tests (SOAK=10m, AGNTCHAT_KILL_SEED repeats one)
-	@AGNTCHAT_KILL_MESSAGES=$${AGNTCHAT_KILL_MESSAGES:-5000} AGNTCHAT_KILL_FOR=$(SOAK) go test -count=1 -timeout 2h -v -run NothingIsLost ./internal/app
+	@AGNTCHAT_KILL_MESSAGES=$${AGNTCHAT_KILL_MESSAGES:-5000} AGNTCHAT_KILL_TASKS=$${AGNTCHAT_KILL_TASKS:-1000} AGNTCHAT_KILL_FOR=$(SOAK) go test -count=1 -timeout 2h -v -run 'NothingIsLost|EveryTaskEndsOnce' ./internal/app
 
 .PHONY: check
 check: deps fmt/check vet arch gen/check build test/race test-pooler lint web/check test/browser test/fuzz ## everything CI runs

@@ -88,7 +88,7 @@ const killRooms = 6
 
 func newKillWorld(t *testing.T, rng *rand.Rand) *killWorld {
 	k := &killWorld{t: t, rng: rng, led: &judgetest.Ledger{}, eyes: &judgetest.Ledger{}, sent: map[string]string{}}
-	k.p = apptest.Process(t, "AGNTCHAT_MESSAGE_LEASE=6s", "AGNTCHAT_MESSAGE_MAX_LEASE=120s", "AGNTCHAT_EXECUTOR_TIMEOUT=60s",
+	k.p = apptest.Process(t, "AGNTCHAT_MESSAGE_LEASE=6s", "AGNTCHAT_MESSAGE_MAX_LEASE=120s", "AGNTCHAT_TASK_LEASE=8s", "AGNTCHAT_TASK_MAX_LEASE=120s", "AGNTCHAT_EXECUTOR_TIMEOUT=60s",
 		"AGNTCHAT_SWEEP_INTERVAL=300ms", "AGNTCHAT_PRESENCE_GRACE=1s", "AGNTCHAT_POST_PER_SECOND=1000", "AGNTCHAT_POST_BURST=5000")
 	target := judgetest.Target{BaseURL: k.p.Direct, Patience: patience}
 	for n := range k.people {

@@ -64,6 +64,7 @@ export function TasksPage({ look, filter, openId, onChange }: Props) {
       </section>
       {openId && (
         <aside className="h-full min-w-0 flex-1 overflow-y-auto border-line lg:max-w-[480px] lg:border-l">
+          <h1 className="sr-only lg:hidden">{t("tasks.title")}</h1>
           <TaskPanel key={openId} id={openId} onClose={() => onChange({ task: null })} onOpen={(task) => onChange({ task })} />
         </aside>
       )}

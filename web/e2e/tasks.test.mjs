@@ -1,0 +1,189 @@
+// Tasks in a real browser against a stand-in for the server: `npm run build && npm run e2e`.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+import { launch } from "./fixtures/browser.mjs";
+import { ids, mock } from "./fixtures/mock.mjs";
+import { serve } from "./fixtures/serve.mjs";
+import { iso, makeWorld, me, nova, uuid } from "./fixtures/world.mjs";
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+let browser;
+let site;
+before(async () => {
+  browser = await launch();
+  site = await serve();
+});
+after(async () => {
+  await browser?.close();
+  site?.close();
+});
+
+const agent = { id: nova.id, type: "agent", displayName: "Nova", avatarUrl: null };
+const person = { id: me.id, type: "human", displayName: me.displayName, avatarUrl: null };
+
+function task(n, title, status, extra = {}) {
+  return {
+    id: uuid(8000 + n),
+    conversationId: ids.launch,
+    workConversationId: uuid(8500 + n),
+    title,
+    description: `Everything about ${title}`,
+    status,
+    createdBy: me.id,
+    requesterId: me.id,
+    assignedTo: [nova.id],
+    assignees: [agent],
+    creator: person,
+    requester: person,
+    parentTaskId: null,
+    fanOut: false,
+    response: null,
+    summary: null,
+    endKind: null,
+    failure: null,
+    working: false,
+    workingSince: null,
+    retryAt: null,
+    insertedAt: iso(Date.now() - 3_600_000),
+    updatedAt: iso(Date.now() - n * 1000),
+    ...extra,
+  };
+}
+
+const working = task(1, "Read the quarterly reports", "in_progress", { working: true, workingSince: iso(Date.now() - 90_000) });
+const asking = task(2, `Colours ${"x".repeat(120)}`, "blocked");
+const failed = task(3, "Count", "failed", {
+  endKind: "failed",
+  failure: { code: "rate_limited", origin: "tool", transient: true, message: "The model refused: too many requests." },
+});
+const all = () => [working, asking, failed, task(4, "Nothing there", "complete", { endKind: "empty" }), task(5, "Next", "pending")];
+
+function detail(of) {
+  return {
+    ...of,
+    steps: [
+      { id: "a", title: "Read", status: "completed" },
+      { id: "b", title: "Write", status: "in_progress" },
+    ],
+    asks:
+      of.status === "blocked"
+        ? [
+            {
+              id: uuid(8800),
+              taskId: of.id,
+              asked: [me.id],
+              question: "Which colour?",
+              options: ["red", "blue"],
+              default: "red",
+              status: "open",
+              answer: null,
+              insertedAt: of.insertedAt,
+            },
+          ]
+        : [],
+    subtasks: [task(9, "A part", "complete", { parentTaskId: of.id })],
+    history: [{ id: uuid(8900), kind: "created", note: "", insertedAt: of.insertedAt }],
+  };
+}
+
+/** A page whose tasks are these; what it asks for is recorded. */
+async function visit(path, tasks = all(), options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "en-GB", timezoneId: "UTC", ...options });
+  const page = await context.newPage();
+  const errors = [];
+  page.on("pageerror", (e) => errors.push(String(e)));
+  const server = await mock(page, makeWorld());
+  const asked = [];
+  const answer = (route, body) => route.fulfill({ status: 200, contentType: "application/json", body: JSON.stringify(body) });
+  await page.route(/\/api\/(tasks|conversations\/[^/]+\/tasks|conversations$)/, (route) => {
+    const request = route.request();
+    const url = new URL(request.url());
+    if (request.method() === "GET" && url.pathname === "/api/tasks") {
+      const states = url.searchParams.get("status")?.split(",");
+      return answer(route, { tasks: tasks.filter((x) => !states || states.includes(x.status)), hasMore: false });
+    }
+    if (request.method() === "GET" && url.pathname.startsWith("/api/tasks/")) {
+      const found = tasks.find((x) => url.pathname === `/api/tasks/${x.id}`);
+      return found ? answer(route, detail(found)) : route.fulfill({ status: 404, contentType: "application/json", body: "{}" });
+    }
+    if (request.method() === "GET") return route.fallback();
+    asked.push({ path: url.pathname, ...request.postDataJSON() });
+    if (url.pathname === "/api/conversations") return answer(route, { id: ids.launch, type: "direct", members: [] });
+    if (url.pathname.startsWith("/api/conversations/")) {
+      tasks.unshift(task(0, request.postDataJSON().title, "pending"));
+      return answer(route, tasks[0]);
+    }
+    return answer(route, tasks[0]);
+  });
+  await page.goto(site.url + path);
+  return { page, server, errors, asked, close: () => context.close() };
+}
+
+const card = (page, name) => page.locator("[data-task]", { hasText: name });
+
+test("T1 open tasks are listed, keys move and open, and one is shown with all that belongs to it", async () => {
+  const { page, errors, asked, close } = await visit("/tasks");
+  await card(page, "Next").waitFor();
+  assert.equal(await page.locator("[data-task]").count(), 3); // ended ones are behind the filter
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  const panel = page.getByRole("article");
+  await panel.getByText("Which colour?").waitFor();
+  await panel.getByRole("button", { name: "blue" }).click();
+  await page.waitForFunction(() => !document.querySelector("button[aria-busy=true]"));
+  assert.deepEqual(asked, [{ path: `/api/tasks/${asking.id}/asks/${uuid(8800)}/answer`, answer: "blue" }]);
+  await page.keyboard.press("Escape");
+  await panel.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Ended" }).click();
+  await card(page, "Count").click();
+  await panel.getByText("The model refused: too many requests.").waitFor();
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+test("T1 a task is asked for, in the direct room with the agent", async () => {
+  const { page, errors, asked, close } = await visit("/tasks", []);
+  await page.getByRole("button", { name: "New task" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Who does it").selectOption(nova.id);
+  await dialog.getByLabel("Title").fill("Tidy up");
+  await dialog.getByLabel("What is to be done").fill("All of it");
+  await dialog.getByRole("button", { name: "Ask for it" }).click();
+  await page.getByRole("article").getByRole("heading", { name: "Tidy up" }).waitFor();
+  assert.deepEqual(asked, [
+    { path: "/api/conversations", type: "direct", memberIds: [nova.id] },
+    { path: `/api/conversations/${ids.launch}/tasks`, title: "Tidy up", description: "All of it", assignedTo: [nova.id] },
+  ]);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+const looks = [
+  ["light", 1280, "en-GB"],
+  ["dark", 1280, "en-GB"],
+  ["light", 360, "zh-CN"],
+];
+for (const [colorScheme, width, locale] of looks) {
+  test(`T1 tasks have no fault that axe finds, and fit: ${colorScheme}, ${width} px, ${locale}`, async () => {
+    for (const path of ["/tasks?filter=all", "/tasks?filter=all&look=board", `/tasks?task=${working.id}`, `/tasks?task=${asking.id}`]) {
+      const { page, close } = await visit(path, all(), { viewport: { width, height: 800 }, colorScheme, locale });
+      await page
+        .locator(path.includes("task=") ? "article h2" : "[data-task]")
+        .first()
+        .waitFor();
+      await page.evaluate(axeSource);
+      const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+      assert.deepEqual(
+        found.violations.filter((v) => v.impact !== "minor" && v.id !== "region").map((v) => `${v.id}: ${v.nodes[0].html}`),
+        [],
+        path,
+      );
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), `${path} scrolls sideways`);
+      if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/tasks-${colorScheme}-${width}-${path.length}.png`, fullPage: true });
+      await close();
+    }
+  });
+}
