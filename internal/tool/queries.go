@@ -13,6 +13,6 @@ const (
 	chooseSQL = `INSERT INTO agent_tools (agent_id, tool, enabled, chosen_by) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (agent_id, tool) DO UPDATE SET enabled = EXCLUDED.enabled, chosen_by = EXCLUDED.chosen_by, updated_at = now()`
 
-	pruneCallsSQL = `DELETE FROM tool_calls WHERE id IN (SELECT c.id FROM tool_calls c WHERE c.inserted_at < now() - make_interval(days => $1)
-		ORDER BY c.inserted_at LIMIT $2)`
+	pruneCallsSQL = `DELETE FROM tool_calls WHERE id = ANY(ARRAY(SELECT c.id FROM tool_calls c WHERE c.inserted_at < now() - make_interval(days => $1)
+		ORDER BY c.inserted_at LIMIT $2))`
 )

@@ -1,0 +1,24 @@
+package file
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agntchat/agntchat/internal/pg/pgtest"
+)
+
+// TestM2_StatementsPlan plans every statement against the migrated schema.
+func TestM2_StatementsPlan(t *testing.T) {
+	t.Parallel()
+	for _, sql := range []string{countUnkeptSQL, insertSQL, getSQL, storedSQL, keepSQL, leftoversSQL, goneSQL} {
+		if plan := pgtest.Plan(t, sql); strings.Contains(plan, "Seq Scan on files ") {
+			t.Errorf("reads a whole table:\n%s\n%s", sql, plan)
+		}
+	}
+}
+
+// Forgetting looks at every file, once an hour: it must only be a valid statement.
+func TestM2_ForgettingPlans(t *testing.T) {
+	t.Parallel()
+	pgtest.Plan(t, forgetSQL)
+}
