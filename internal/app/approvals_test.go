@@ -255,3 +255,37 @@ func TestS1_ManyAnswersAtOnce(t *testing.T) {
 		t.Errorf("answers %v", count)
 	}
 }
+
+// TestS1_ExpiryIsTold: the job that stands at the end of a request's life ends it,
+// and those who could have decided are told; a deleted agent's requests end too.
+func TestS1_ExpiryIsTold(t *testing.T) {
+	t.Parallel()
+	w := newDeskWorld(t)
+	me := w.people()
+	ask := func(command string) permission {
+		t.Helper()
+		var p permission
+		w.call(w.agent, "POST", "/api/agent/permission-requests", map[string]any{"toolName": "Bash", "toolInput": map[string]any{"command": command}, "conversationId": w.room}, 200, &p)
+		return p
+	}
+	first := ask("late")
+	if n := w.s.Count(t, `SELECT count(*) FROM river_job WHERE kind = 'expire_approvals' AND state = 'scheduled' AND scheduled_at > now() + interval '4 minutes'`); n != 1 {
+		t.Fatalf("%d jobs stand at the end of its life", n)
+	}
+	for _, sql := range []string{`UPDATE approvals SET expires_at = now()`, `UPDATE river_job SET state = 'available', scheduled_at = now() WHERE kind = 'expire_approvals' AND state = 'scheduled'`} {
+		if _, err := w.s.DB.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var told permission
+	until(me, "permission_resolved", &told)
+	if told.ID != first.ID || told.Status != "expired" || told.State != "expired" {
+		t.Errorf("told %+v", told)
+	}
+	second := ask("open")
+	w.call(w.owner, "POST", "/api/agents/"+w.agentID+"/delete-permanent", map[string]any{"confirmName": "Bot"}, 200, nil)
+	until(me, "permission_resolved", &told)
+	if told.ID != second.ID || told.Status != "expired" || told.State != "cancelled" {
+		t.Errorf("told %+v", told)
+	}
+}
