@@ -175,8 +175,8 @@ function Card({ task, current, onOpen }: { task: Task; current: boolean; onOpen:
         current ? "border-accent bg-raised" : "border-line bg-raised hover:bg-hover",
       )}
     >
-      <span className="flex w-full min-w-0 items-start gap-2">
-        <span className="min-w-0 flex-1 break-words font-medium text-body">{task.title}</span>
+      <span className="flex w-full min-w-0 flex-wrap items-start gap-x-2 gap-y-1">
+        <span className="min-w-0 grow basis-40 break-words font-medium text-body">{task.title}</span>
         <StateBadge status={task.status} endKind={task.endKind} working={task.working ?? false} />
       </span>
       <span className="break-words text-meta text-text-3">
