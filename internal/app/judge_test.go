@@ -54,6 +54,7 @@ var ready = []string{
 	"credentials",
 	"decisions",
 	"dm",
+	"external",
 	"files",
 	"health",
 	"inbox_races",

@@ -63,7 +63,7 @@ func InstallClaude(configDir string, command []string, remove bool) (Installed, 
 		if e.async {
 			entry["async"] = true
 		}
-		want, err := json.Marshal(map[string]any{"hooks": []any{entry}})
+		want, err := plain(map[string]any{"hooks": []any{entry}})
 		if err != nil {
 			return out, fmt.Errorf("write settings: %w", err)
 		}
@@ -87,18 +87,28 @@ func InstallClaude(configDir string, command []string, remove bool) (Installed, 
 	}
 	delete(settings, "hooks")
 	if len(hooks) > 0 {
-		if settings["hooks"], err = json.Marshal(hooks); err != nil {
+		if settings["hooks"], err = plain(hooks); err != nil {
 			return out, fmt.Errorf("write settings: %w", err)
 		}
 	}
+	raw, err = plain(settings)
+	if err != nil {
+		return out, fmt.Errorf("write settings: %w", err)
+	}
 	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(settings); err != nil {
+	if err := json.Indent(&text, raw, "", "  "); err != nil {
 		return out, fmt.Errorf("write settings: %w", err)
 	}
 	return out, writeConfig(out.File, text.Bytes())
+}
+
+// plain leaves <, > and & as people wrote them.
+func plain(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return b.Bytes(), err
 }
 
 // ours recognises a group of hooks that InstallClaude wrote, of whatever agent.
