@@ -16,6 +16,7 @@ import (
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
 	"github.com/agntchat/agntchat/internal/view"
+	"github.com/agntchat/agntchat/internal/wire"
 )
 
 // The bounds of an event in characters (bridge 8.2).
@@ -213,7 +214,7 @@ func sameShown(a, b external.Session) bool {
 // sessionMeta is metadata.session.
 func sessionMeta(s external.Session, state string) map[string]any {
 	m := map[string]any{
-		"agent_id": s.AgentID, "session_key": s.SessionKey, "tool": s.Tool, "state": state, "delivery": "next_turn", "last_event_at": s.LastEventAt.UTC().Format(time.RFC3339Nano),
+		"agent_id": s.AgentID, "session_key": s.SessionKey, "tool": s.Tool, "state": state, "delivery": "next_turn", "last_event_at": wire.At(s.LastEventAt),
 	}
 	if s.Live {
 		m["delivery"], m["commands"] = "live", commands
