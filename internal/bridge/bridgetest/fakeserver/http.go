@@ -43,6 +43,15 @@ func (s *Server) routes() http.Handler {
 		answer(w, 200, map[string]any{})
 	})
 	auth("POST /api/gateway/messages/{id}/complete", s.complete)
+	auth("POST /api/gateway/tasks/{id}/complete", s.complete)
+	for _, call := range []string{"accept", "progress"} {
+		auth("POST /api/gateway/tasks/{id}/"+call, func(w http.ResponseWriter, r *http.Request, body map[string]any) {
+			if row := s.owned(w, r.PathValue("id"), body); row != nil {
+				s.calls = append(s.calls, Call{call, r.Header.Clone(), body})
+				answer(w, 200, map[string]any{})
+			}
+		})
+	}
 	auth("POST /api/gateway/messages/{id}/release", func(w http.ResponseWriter, r *http.Request, body map[string]any) {
 		row := s.owned(w, r.PathValue("id"), body)
 		if row == nil {

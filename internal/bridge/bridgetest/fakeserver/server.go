@@ -41,8 +41,9 @@ type Server struct {
 	changed    chan struct{} // closed and replaced on every change
 }
 
-// Row is one queued message.
+// Row is one queued message, or one queued task whose title is Text.
 type Row struct {
+	Task                                bool
 	ID, MessageID, ConversationID, Text string
 	Generation                          int64
 	State                               string // open, claimed, done
@@ -169,6 +170,18 @@ func (s *Server) Post(conversationID, text string, extra ...map[string]any) *Row
 			r.Extra[k] = v
 		}
 	}
+	s.rows[r.ID] = r
+	s.order = append(s.order, r.ID)
+	s.bump()
+	s.offer()
+	return r
+}
+
+// PostTask queues a task for the agent and wakes it.
+func (s *Server) PostTask(conversationID, title string) *Row {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := &Row{Task: true, ID: uuid.NewString(), MessageID: uuid.NewString(), ConversationID: conversationID, Text: title, State: "open"}
 	s.rows[r.ID] = r
 	s.order = append(s.order, r.ID)
 	s.bump()

@@ -124,6 +124,10 @@ func (s *Server) offer() {
 		row.State, row.claimedBy = "claimed", s.executor
 		row.Generation++
 		row.Attempts++
+		if row.Task {
+			to.send(nil, nil, "user:"+s.AgentID, "gateway_task", s.taskPayload(row))
+			continue
+		}
 		to.send(nil, nil, "user:"+s.AgentID, "gateway_message", s.payload(row))
 	}
 	s.bump()
@@ -143,6 +147,15 @@ func (s *Server) payload(row *Row) map[string]any {
 		p[k] = v
 	}
 	return p
+}
+
+func (s *Server) taskPayload(row *Row) map[string]any {
+	return map[string]any{
+		"id": row.ID, "taskId": row.MessageID, "metadata": map[string]any{"reason": "assigned"},
+		"task":           map[string]any{"title": row.Text, "description": "All of it.", "conversationId": row.ConversationID, "metadata": map[string]any{}},
+		"directives":     s.payload(row)["directives"],
+		"recentMessages": []any{}, "generation": row.Generation, "leaseSeconds": 600,
+	}
 }
 
 // Push sends any event to every joined connection.
