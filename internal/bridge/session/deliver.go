@@ -20,6 +20,10 @@ const (
 	pending                  // not delivered yet; the draft stays in the outbox
 )
 
+// mostStale is how often a draft may be refused as outdated; the server does so once
+// per claim.
+const mostStale = 5
+
 // maxContent is the server's limit for one message, in characters.
 const maxContent = 100_000
 
@@ -38,7 +42,7 @@ func (a *Agent) deliver(ctx context.Context, d draft, s sender) (delivery, error
 		return pending, err
 	}
 	defer unlock()
-	dirty, revised, downgraded := true, false, false
+	dirty, revised, downgraded, stale := true, false, false, 0
 	for try := 0; ; try++ {
 		if g := s.gen(); g != d.Body.Generation {
 			d.Body.Generation, dirty = g, true
@@ -63,7 +67,8 @@ func (a *Agent) deliver(ctx context.Context, d draft, s sender) (delivery, error
 			}
 			d.LostAt = time.Now()
 			return lost, a.outbox.save(d)
-		case isStatus(err, http.StatusConflict, "") && try < 5:
+		case isStatus(err, http.StatusConflict, "") && stale < mostStale:
+			stale++ // tries that the server never answered do not count
 			newer := staleMessages(status.Body)
 			if !revised && s.revise != nil && d.Body.Reply != nil {
 				d = s.revise(d, newer)
