@@ -247,3 +247,22 @@ func (d *desk) credentials() {
 	}
 	d.agentID, d.key = c.AgentID, c.APIKey
 }
+
+// TestB1_AgntConnectTakesAnInvite: the invite makes a local agent, which our bridge
+// can serve at once.
+func TestB1_AgntConnectTakesAnInvite(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	inv := d.call(d.owner, "POST", "/invites", map[string]any{"displayName": "Nova"}, 201)
+	out := d.program(d.agnt, "connect", "--backend", "anthropic", inv["code"].(string))
+	d.credentials()
+	if !strings.Contains(out, "Connected: Nova ("+d.agentID+")") || strings.Contains(out, d.key) {
+		t.Errorf("%s", out)
+	}
+	if a := d.call(d.owner, "GET", "/agents/"+d.agentID, nil, 200); a["runtime"] != "local" {
+		t.Errorf("%v", a["runtime"])
+	}
+	if n := d.Count(t, `SELECT count(*) FROM executors WHERE agent_id = $1::uuid AND executor_key = 'agnt'`, d.agentID); n != 1 {
+		t.Errorf("%d executors", n)
+	}
+}

@@ -53,7 +53,7 @@ func (r *run) keepAlive() error {
 	if n, ok := readNote(r.opt.Dir, r.session); ok && running(n.PID) {
 		return nil
 	}
-	cmd := exec.Command(r.opt.Self[0], append(r.opt.Self[1:len(r.opt.Self):len(r.opt.Self)], "--session", r.session, "--tool", r.tool, "--cli", strconv.Itoa(cliProcess()))...)
+	cmd := exec.CommandContext(context.Background(), r.opt.Self[0], append(r.opt.Self[1:len(r.opt.Self):len(r.opt.Self)], "--session", r.session, "--tool", r.tool, "--cli", strconv.Itoa(cliProcess()))...)
 	cmd.Dir = r.opt.Dir // a folder of ours: the process must not hold the person's
 	detach(cmd)
 	if err := cmd.Start(); err != nil {

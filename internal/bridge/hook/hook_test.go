@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -172,7 +173,7 @@ func TestB1_HookFencesWhatOthersWrote(t *testing.T) {
 	var exchanges, refused atomic.Int32
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /api/auth/agent-token", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(`{"token":"t` + string(rune('0'+exchanges.Add(1))) + `"}`))
+		_, _ = w.Write([]byte(`{"token":"t` + strconv.Itoa(int(exchanges.Add(1))) + `"}`))
 	})
 	mux.HandleFunc("/api/agents/me/", func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") == "Bearer t1" {
