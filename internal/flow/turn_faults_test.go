@@ -73,7 +73,7 @@ func TestP5_UnconfirmedGoesBackWhenItsSocketEnds(t *testing.T) {
 	}
 	m := b.Say(ada, room, "hello").Message
 	b.g.AddSocket(bot, ex, dead)
-	dead.leave()
+	receive(t, "end of the socket whose push failed", dead.shut)
 	if got := b.state(bot, m); got != "accepted" {
 		t.Fatalf("state %s after the push failed", got)
 	}
