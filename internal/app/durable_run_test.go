@@ -84,7 +84,7 @@ type durableWorld struct {
 	p          *apptest.Processes
 	cli        durableCLI
 	model      *fakemodel.Server
-	home, made string
+	home       string
 	owner, id  string
 	agent, key string
 	room       string

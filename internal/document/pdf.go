@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -78,7 +79,7 @@ func PDF(title, markdown string, at time.Time) ([]byte, error) {
 		p.SetY(-14)
 		p.SetFont(sans, "", 8)
 		p.SetTextColor(130, 130, 130)
-		p.CellFormat(0, 6, fmt.Sprintf("%d", p.PageNo()), "", 0, "C", false, 0, "")
+		p.CellFormat(0, 6, strconv.Itoa(p.PageNo()), "", 0, "C", false, 0, "")
 		p.SetTextColor(0, 0, 0)
 	})
 	p.AddPage()

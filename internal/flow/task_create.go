@@ -39,11 +39,11 @@ type NewTask struct {
 	WakeNote       *string
 }
 
-// DuplicateTask says that the same is asked for already: 409 duplicate_detected.
-type DuplicateTask struct{ Task TaskView }
+// DuplicateTaskError says that the same is asked for already: 409 duplicate_detected.
+type DuplicateTaskError struct{ Task TaskView }
 
 // Error names no task.
-func (*DuplicateTask) Error() string { return "a task like this is open already" }
+func (*DuplicateTaskError) Error() string { return "a task like this is open already" }
 
 var errTask = fault.New(fault.Invalid, "invalid", "This task cannot be made.")
 
@@ -119,7 +119,7 @@ func StepsOf(list []map[string]json.RawMessage) ([]task.Step, error) {
 
 // Create makes a task in a room, in which the actor may write. Several assignees
 // make one sub-task each, and the task ends with them. Errors: Invalid with the codes
-// of desktop contract 5.3a for assignees, *DuplicateTask, NotFound, Forbidden.
+// of desktop contract 5.3a for assignees, *DuplicateTaskError, NotFound, Forbidden.
 func (s *Tasks) Create(ctx context.Context, actor access.Actor, n NewTask) (TaskView, error) {
 	if err := n.check(); err != nil {
 		return TaskView{}, err
@@ -165,7 +165,7 @@ func (s *Tasks) createTx(ctx context.Context, tx *pg.Tx, actor access.Actor, n N
 			if err != nil {
 				return TaskView{}, err
 			}
-			return TaskView{}, &DuplicateTask{views[0]}
+			return TaskView{}, &DuplicateTaskError{views[0]}
 		}
 	}
 	if err := s.dependenciesTx(ctx, tx, t); err != nil {

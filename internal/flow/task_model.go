@@ -117,8 +117,8 @@ func (s *Tasks) ReviseSoul(ctx context.Context, actor access.Actor, aid id.Parti
 	return s.AskModel(ctx, aid, "soul_revise", reviseSystem, "# Instruction\n"+instruction+"\n\n# Document\n"+a.SoulMD)
 }
 
-// ScopeRequests asks agents to word a task, as an orchestrator does (bridge contract
-// 3.2): one request for each agent.
+// ScopeRequest asks an agent to word a task, as an orchestrator does (bridge contract
+// 3.2).
 func (s *Tasks) ScopeRequest(ctx context.Context, actor access.Actor, agent id.Participant, conv id.Conversation, content string, requestContext json.RawMessage) (ask.Scope, error) {
 	if err := access.RequireAgent(actor); err != nil {
 		return ask.Scope{}, err

@@ -231,7 +231,7 @@ func (s *Tasks) RequestTasks(ctx context.Context, actor access.Actor, conv id.Co
 }
 
 func isDuplicate(err error) bool {
-	_, ok := errors.AsType[*DuplicateTask](err)
+	_, ok := errors.AsType[*DuplicateTaskError](err)
 	return ok
 }
 

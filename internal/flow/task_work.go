@@ -153,7 +153,7 @@ func (s *Tasks) takeBack(ctx context.Context, c task.Claim, why lapse) error {
 		return s.takeBackTx(ctx, tx, t, *row, why)
 	})
 	if fault.KindOf(err) == fault.NotFound && err != nil {
-		return nil
+		return nil //nolint:nilerr // the task has ended meanwhile
 	}
 	return err
 }

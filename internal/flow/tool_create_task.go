@@ -59,7 +59,7 @@ func (t *TaskTools) runCreateTask(ctx context.Context, c ToolCaller, args ToolAr
 		n.AssignedTo = append(n.AssignedTo, p)
 	}
 	v, err := t.Tasks.Create(ctx, c.Agent, n)
-	if twin, ok := errors.AsType[*DuplicateTask](err); ok {
+	if twin, ok := errors.AsType[*DuplicateTaskError](err); ok {
 		return ToolJSON(map[string]any{"status": "duplicate_detected", "task": toolTask(twin.Task)})
 	}
 	if err != nil {

@@ -87,7 +87,7 @@ func (m MCP) answer(r *http.Request, in wire.RPCRequest) (any, *wire.RPCError, e
 	case "tools/call":
 		var p wire.RPCToolCall
 		if json.Unmarshal(in.Params, &p) != nil || p.Name == "" {
-			return nil, &wire.RPCError{Code: rpcInvalidParams, Message: "tools/call needs a name and arguments."}, nil
+			return nil, &wire.RPCError{Code: rpcInvalidParams, Message: "tools/call needs a name and arguments."}, nil //nolint:nilerr // the RPC error tells it
 		}
 		out, err := m.Tools.Call(r.Context(), httpx.Actor(r.Context()), toolCall(p.Name, p.Arguments, p.Meta.Context))
 		if err != nil {
@@ -102,7 +102,7 @@ func (m MCP) answer(r *http.Request, in wire.RPCRequest) (any, *wire.RPCError, e
 
 func toolCall(name string, args wire.Map, c wire.MCPCallContext) flow.ToolCall {
 	return flow.ToolCall{
-		Name: name, Args: json.RawMessage(args), ConversationID: c.ConversationID, ActiveConversationID: c.ActiveConversationID,
+		Name: name, Args: args, ConversationID: c.ConversationID, ActiveConversationID: c.ActiveConversationID,
 		SourceMessageID: c.SourceMessageID, LastSeenMessageID: c.LastSeenMessageID, TaskID: c.TaskID,
 	}
 }

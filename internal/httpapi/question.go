@@ -34,13 +34,13 @@ func (q Question) Mount(r chi.Router) {
 	r.Post("/agents/{agent}/soul/revise", h(q.revise))
 }
 
-// executorRequired is 400 exactly (bridge 2.10).
-type executorRequired struct{}
+// executorRequiredError is 400 exactly (bridge 2.10).
+type executorRequiredError struct{}
 
-func (executorRequired) Error() string { return "executor_id_required" }
+func (executorRequiredError) Error() string { return "executor_id_required" }
 
 // Body implements httpx.BodyError.
-func (executorRequired) Body() (int, any) {
+func (executorRequiredError) Body() (int, any) {
 	return http.StatusBadRequest, wire.ErrorBody{Error: wire.ErrorDetail{Code: "executor_id_required", Message: "Name the executor that the question was given to."}}
 }
 
@@ -52,7 +52,7 @@ func (q Question) body(w http.ResponseWriter, r *http.Request) (qid id.Query, ex
 		return qid, ex, in, err
 	}
 	if ex, err = id.Parse[id.Executor](in.ExecutorID); err != nil && httpx.Actor(r.Context()).IsAgent() {
-		return qid, ex, in, executorRequired{}
+		return qid, ex, in, executorRequiredError{}
 	}
 	return qid, ex, in, nil
 }

@@ -65,7 +65,7 @@ func one(w http.ResponseWriter, v flow.TaskView, err error) error {
 }
 
 // duplicateError is a 409 without an error key: the caller reads it as a result (bridge 3.1).
-type duplicateError struct{ *flow.DuplicateTask }
+type duplicateError struct{ *flow.DuplicateTaskError }
 
 // Body implements httpx's answer of an error with a body of its own.
 func (e duplicateError) Body() (int, any) {
@@ -112,7 +112,7 @@ func (t Task) create(w http.ResponseWriter, r *http.Request) error {
 	}
 	n.ActiveRoom, _ = id.Parse[id.Conversation](r.Header.Get("X-Active-Conversation")) // anything else is none
 	v, err := t.Tasks.Create(r.Context(), httpx.Actor(r.Context()), n)
-	if twin, ok := errors.AsType[*flow.DuplicateTask](err); ok {
+	if twin, ok := errors.AsType[*flow.DuplicateTaskError](err); ok {
 		return duplicateError{twin}
 	}
 	if err != nil {

@@ -50,7 +50,7 @@ func taskDeferred(t *testing.T, g Target) {
 				a, err := turn.b.callREST(ctx, call{method: "POST", path: "/api/mcp", body: map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
 					"params": map[string]any{"name": "complete_task", "arguments": map[string]any{"task_id": id, "silent": false, "response": "parent is done"}}}})
 				if text, ok := rpcVerdict(a); err != nil || !ok {
-					return Reply{Err: fmt.Errorf("complete after the wake: %v %s", err, text)}
+					return Reply{Err: fmt.Errorf("complete after the wake: %w %s", err, text)}
 				}
 			}
 			return Reply{Text: "noted"}

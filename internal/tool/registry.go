@@ -176,7 +176,7 @@ func withinDepth(raw json.RawMessage) error {
 	for {
 		t, err := dec.Token()
 		if err != nil {
-			return nil // the end, or what the parser complains about better
+			return nil //nolint:nilerr // the end, or what the parser complains about better
 		}
 		switch t {
 		case json.Delim('{'), json.Delim('['):

@@ -192,7 +192,7 @@ func (c *Call) watch(ctx context.Context, pause time.Duration, b *post.Box, look
 		}
 		err := look(ctx, upkeep)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // the user ended it
+			return nil // the user ended it
 		}
 		busy := tooMany(err)
 		if err != nil && !busy {

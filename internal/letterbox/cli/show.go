@@ -17,7 +17,7 @@ import (
 const chatWidth = 72
 
 func (c *Call) show(ctx context.Context) error {
-	peer := ""
+	var peer string
 	switch {
 	case c.Has("--dir") && c.Count() > 1:
 		return usagef("with --dir DIR the user is not named: show PEER --dir DIR")

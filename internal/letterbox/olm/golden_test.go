@@ -48,7 +48,8 @@ func TestL2_GoldenBodies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, keys := normal{}, sessionKeys{}
+		var m normal
+		var keys sessionKeys
 		if a.MType == TypePreKey {
 			p, err := decodePreKey(a.Body)
 			if err != nil {

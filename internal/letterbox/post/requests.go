@@ -135,7 +135,7 @@ func (b *Box) isRequest(ctx context.Context, in store.Incoming) (is bool, err er
 	}
 	if _, err := b.keys(ctx, in.Peer); err != nil {
 		if _, ok := errors.AsType[*RelayError](err); ok {
-			return false, nil //nolint:nilerr // a stranger that the relay does not know either is nobody's contact
+			return false, nil // a stranger that the relay does not know either is nobody's contact
 		}
 		return false, err
 	}
