@@ -330,7 +330,7 @@ func (s *Tasks) failRunTx(ctx context.Context, tx *pg.Tx, t *task.Task, actor ac
 	}
 	at := time.Now().Add(s.cfg.Backoff << min(row.Attempt-1, 8))
 	return task.MoveTx(ctx, tx, t, task.Requeue, task.Change{
-		Actor: actor.ID, Note: string(f.Code) + ": tried again later", RetryAt: &at, Attempt: new(row.Attempt),
+		Actor: actor.ID, Note: f.Code + ": tried again later", RetryAt: &at, Attempt: new(row.Attempt),
 		WakeNote: t.WakeNote,
 	})
 }
