@@ -36,11 +36,14 @@ func (g *Gateway) RegisterExecutor(ctx context.Context, actor access.Actor, in e
 		return executor.Executor{}, err
 	}
 	g.reg.put(now, time.Now())
+	replaced := before != nil && (in.InstanceID == "" || before.InstanceID != in.InstanceID)
+	if replaced { // first: what is kept for the new process must not go to the old one
+		g.shutSockets(now.ID, "superseded")
+	}
 	for _, adopt := range g.adopt {
 		adopt(ctx, actor.ID, now.ID, in.Resumable)
 	}
-	if before != nil && (in.InstanceID == "" || before.InstanceID != in.InstanceID) {
-		g.shutSockets(now.ID, "superseded")
+	if replaced {
 		if _, err := g.releaseExecutor(ctx, actor.ID, now.ID, nil); err != nil {
 			g.complain(ctx, "take back work of replaced executor failed", err, actor.ID)
 		}

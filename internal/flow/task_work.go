@@ -181,7 +181,11 @@ func (s *Tasks) takeBackTx(ctx context.Context, tx *pg.Tx, t *task.Task, row tas
 		tx.AfterCommit(func() { done(); g.Wake(row.AgentID) })
 		return s.backToPendingTx(ctx, tx, t, task.Change{Actor: why.actor, Note: "reattach", WakeNote: t.WakeNote})
 	case fresh:
-		if err := task.ReopenTx(ctx, tx, row.ID, true, row.Reason, id.Executor{}); err != nil {
+		reason, bound := row.Reason, row.BoundExecutorID
+		if !bound.IsZero() && !g.reg.executorOnline(bound) {
+			reason, bound = task.ReasonRetry, id.Executor{} // nobody is left who could adopt the run
+		}
+		if err := task.ReopenTx(ctx, tx, row.ID, true, reason, bound); err != nil {
 			return err
 		}
 		tx.AfterCommit(func() { done(); g.Wake(row.AgentID) })

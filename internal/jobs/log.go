@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 )
 
 // calm takes the alarm out of what River says while it is being stopped: work that
@@ -34,7 +35,7 @@ func cancelled(r slog.Record) bool {
 		case error:
 			found = errors.Is(v, context.Canceled)
 		case string: // River logs the text of its errors
-			found = v == context.Canceled.Error()
+			found = v == context.Canceled.Error() || strings.HasSuffix(v, ": "+context.Canceled.Error())
 		}
 		return !found
 	})

@@ -14,6 +14,7 @@ func TestCalmKeepsRealErrors(t *testing.T) {
 	var b bytes.Buffer
 	log := slog.New(calm{slog.NewTextHandler(&b, nil)}).With(slog.String("client", "c"))
 	log.Error("insert notification", slog.String("err", "context canceled"))
+	log.Error("insert notification", slog.String("err", "timeout: context already done: context canceled"))
 	log.Error("fetch", slog.Any("err", fmt.Errorf("fetch: %w", context.Canceled)))
 	if b.Len() > 0 {
 		t.Fatalf("a stop is no error: %s", b.String())
