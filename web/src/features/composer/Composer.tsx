@@ -1,5 +1,6 @@
 import { ArrowUp, AtSign, CornerUpLeft, X } from "lucide-react";
 import { type KeyboardEvent, type Ref, useEffect, useId, useImperativeHandle, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { flushSync } from "react-dom";
 import { Avatar } from "#/components/ui/avatar";
 import { IconButton } from "#/components/ui/button";
 import { Kbd } from "#/components/ui/kbd";
@@ -76,18 +77,17 @@ export function Composer({ roomId, title, people, reply, onCancelReply, onSend, 
     }
   };
 
-  const moveCaret = (at: number) => {
-    requestAnimationFrame(() => {
-      box.current?.focus();
-      box.current?.setSelectionRange(at, at);
-    });
+  // At once: a key that is pressed next must find the caret behind what was put in.
+  const put = (next: string, at: number) => {
+    flushSync(() => change(next, at));
+    box.current?.focus();
+    box.current?.setSelectionRange(at, at);
   };
 
   const choose = (who: Candidate) => {
     if (!typed) return;
     const next = complete(text, typed.start, caret, who.displayName);
-    change(next.text, next.caret);
-    moveCaret(next.caret);
+    put(next.text, next.caret);
   };
 
   const send = () => {
@@ -142,8 +142,7 @@ export function Composer({ roomId, title, people, reply, onCancelReply, onSend, 
     const lead = at === 0 || /\s$/.test(text.slice(0, at)) ? "" : " ";
     const next = `${text.slice(0, at)}${lead}@${text.slice(at)}`;
     setDismissed(-1);
-    change(next, at + lead.length + 1);
-    moveCaret(at + lead.length + 1);
+    put(next, at + lead.length + 1);
   };
 
   return (
