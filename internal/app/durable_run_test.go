@@ -292,3 +292,44 @@ func TestS1_OneChangedByteAsksAgain(t *testing.T) {
 		})
 	}
 }
+
+// TestS1_ApprovedCallOfATaskEndsTheTask: a task waits while people decide about a call
+// of its run; the resumed run ends it, once.
+func TestS1_ApprovedCallOfATaskEndsTheTask(t *testing.T) {
+	t.Parallel()
+	for _, cli := range durableCLIs(t) {
+		t.Run(cli.name, func(t *testing.T) {
+			t.Parallel()
+			w := newDurableWorld(t, cli)
+			done := []fakemodel.Step{{Text: "It is made."}}
+			if cli.anew {
+				done = append([]fakemodel.Step{{Tools: []fakemodel.Tool{cli.tool("echo once >> made")}}}, done...)
+			}
+			w.model.On(cli.again, done...)
+			w.model.On("make it", fakemodel.Step{Tools: []fakemodel.Tool{cli.tool("echo once >> made")}})
+			me := w.people()
+			var made struct{ ID string }
+			call(t, w.p.URL, w.owner, "POST", "/api/conversations/"+w.room+"/tasks", map[string]any{"title": "make it", "assignedTo": []string{w.agent}}, 0, &made)
+			var told struct{ ID, TaskID string }
+			until(me, "permission_request", &told)
+			if told.TaskID != made.ID {
+				t.Errorf("the request belongs to the task %q, want %q", told.TaskID, made.ID)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			if _, err := w.bridge.WaitOutput(ctx, "turn finished"); err != nil {
+				t.Fatal(err)
+			}
+			w.bridge.Kill()
+			call(t, w.p.URL, w.owner, "POST", "/api/permission-requests/"+told.ID+"/resolve", map[string]any{"decision": "approve", "always": false}, 200, nil)
+			w.startBridge()
+			var task struct{ ID, Status string }
+			until(me, "task_completed", &task)
+			call(t, w.p.URL, w.owner, "GET", "/api/tasks/"+made.ID, nil, 200, &task)
+			if task.ID != made.ID || task.Status != "complete" {
+				t.Errorf("the task is %+v\n%s", task, w.bridge.Output())
+			}
+			w.once("made")
+		})
+	}
+}

@@ -3,7 +3,9 @@ package session
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/agntchat/agntchat/internal/bridge/backend"
 )
@@ -38,7 +40,7 @@ func (a *Agent) runApproval(w *work) {
 	defer leave()
 	st := a.newStream(w, newStreamID(), nil)
 	st.start(a.life, w.conversation)
-	text, err := a.resume(w, st.emit)
+	text, waiting, err := a.resume(w, st.emit)
 	st.halt()
 	free()
 	status := "cancelled"
@@ -51,16 +53,22 @@ func (a *Agent) runApproval(w *work) {
 		a.release(kindApproval, w.queueID, a.generation(w))
 	case err != nil:
 		a.log.Warn("run not resumed", "approval_id", w.approval.RequestID, "error", err)
-		a.ackApproval(w, "failed", backend.AsError(err).Message)
+		problem := backend.AsError(err).Message
+		if e := a.endTask(w, "fail_task", map[string]any{"error": cut(problem, 2000)}); e != nil {
+			a.log.Error("the task of a lost run was not ended", "task_id", w.approval.TaskID, "error", e)
+		}
+		a.ackApproval(w, "failed", problem)
 	default:
-		if text != "" {
+		if !waiting {
 			err = a.say(w, text)
-			status = "complete"
 		}
 		if err != nil {
 			a.log.Error("the answer of a resumed run was refused", "approval_id", w.approval.RequestID, "error", err)
 			a.ackApproval(w, "failed", "The answer was refused by the server.")
 			break
+		}
+		if text != "" {
+			status = "complete"
 		}
 		a.ackApproval(w, "resumed", "")
 		a.log.Info("run resumed", "approval_id", w.approval.RequestID, "status", w.approval.Status)
@@ -68,21 +76,21 @@ func (a *Agent) runApproval(w *work) {
 	_ = st.send(a.life, streamFrame{Status: status})
 }
 
-// resume runs the model from where it stopped. The text is empty when it stopped at
-// another call or has nothing to say.
-func (a *Agent) resume(w *work, emit func(backend.Event)) (string, error) {
+// resume runs the model from where it stopped. waiting: it stopped at another call. The
+// text is empty when it has nothing to say.
+func (a *Agent) resume(w *work, emit func(backend.Event)) (text string, waiting bool, err error) {
 	ap, p := w.approval, a.currentProfile()
 	kept, err := a.keptRun(ap.RunID)
 	if err != nil {
-		return "", backend.Errorf(backend.CodeException, "This bridge does not have the run any more.")
+		return "", false, backend.Errorf(backend.CodeException, "This bridge does not have the run any more.")
 	}
 	b, err := a.backend(w.ctx, p)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	r, ok := b.(backend.Resumer)
 	if !ok || b.Name() != kept.Backend {
-		return "", backend.Errorf(backend.CodeException, "The run belongs to another model backend (%s).", kept.Backend)
+		return "", false, backend.Errorf(backend.CodeException, "The run belongs to another model backend (%s).", kept.Backend)
 	}
 	limit := a.opt.turnLimit(b.Name(), p)
 	ctx, cancel := context.WithTimeoutCause(w.ctx, limit, backend.Errorf(backend.CodeTimeout, "The answer took longer than %s.", limit))
@@ -101,31 +109,52 @@ func (a *Agent) resume(w *work, emit func(backend.Event)) (string, error) {
 			err = e
 		}
 		g.settle(a.life, false)
-		return "", err
+		return "", false, err
 	}
 	g.settle(a.life, res.Waiting)
 	if !res.Waiting {
 		a.forgetRun(ap.RunID)
 	}
 	if res.Waiting || box.silent() {
-		return "", nil
+		return "", res.Waiting, nil
 	}
-	return box.answer(res.Text), nil
+	return box.answer(res.Text), false, nil
 }
 
-// say posts the answer of a resumed run, until the server has taken or refused it.
+// say reports a resumed run: the end of its task, or a message of its room when it has
+// something to say. It is repeated until the server has taken or refused it.
 func (a *Agent) say(w *work, text string) error {
-	path, body := "/api/conversations/"+url.PathEscape(w.conversation)+"/messages", any(map[string]any{
-		"content": clip(text), "contentType": "text", "metadata": map[string]any{"approval_id": w.approval.RequestID},
-	})
 	if w.approval.TaskID != "" {
-		path, body = "/api/mcp/call", map[string]any{
-			"tool_name": "complete_task", "args": map[string]any{"task_id": w.approval.TaskID, "response": clip(text)},
-			"context": map[string]any{"task_id": w.approval.TaskID, "conversation_id": w.conversation},
-		}
+		return a.endTask(w, "complete_task", map[string]any{"response": clipTo(text, maxResponse), "silent": text == ""})
+	}
+	if text == "" {
+		return nil
+	}
+	path, body := "/api/conversations/"+url.PathEscape(w.conversation)+"/messages", map[string]any{
+		"content": clip(text), "contentType": "text", "metadata": map[string]any{"approval_id": w.approval.RequestID},
 	}
 	header := map[string]string{"Idempotency-Key": "approval:" + w.approval.RequestID}
-	return a.insist(func() error { return a.api.callHeader(a.sending, "POST", path, header, body, nil) })
+	return a.insist(a.sending, func() error { return a.api.callHeader(a.sending, "POST", path, header, body, nil) })
+}
+
+// endTask ends the task in which a resumed run was, by the tool that a model has for
+// it. One that has ended is no fault: the model or an earlier delivery did it.
+func (a *Agent) endTask(w *work, tool string, args map[string]any) error {
+	if w.approval.TaskID == "" {
+		return nil
+	}
+	args["task_id"] = w.approval.TaskID
+	body := map[string]any{"tool_name": tool, "args": args, "context": map[string]any{"task_id": w.approval.TaskID, "conversation_id": w.conversation}}
+	var out struct {
+		OK    bool   `json:"ok"`
+		Code  string `json:"code"`
+		Error string `json:"error"`
+	}
+	err := a.insist(a.sending, func() error { return a.api.call(a.sending, "POST", "/api/mcp/call", body, &out) })
+	if err == nil && !out.OK && out.Code != "already_ended" && !strings.HasPrefix(out.Error, "[open_subtasks]") {
+		return backend.Errorf(backend.CodeException, "%s: %s", tool, out.Error)
+	}
+	return err
 }
 
 // ackApproval says that the decision has arrived and what became of the run.
@@ -134,7 +163,7 @@ func (a *Agent) ackApproval(w *work, outcome, problem string) {
 	if problem != "" {
 		body["error"] = cut(problem, 500)
 	}
-	err := a.insist(func() error {
+	err := a.insist(a.sending, func() error {
 		return a.api.call(a.sending, "POST", "/api/gateway/approvals/"+url.PathEscape(w.queueID)+"/ack", body, nil)
 	})
 	if err != nil && !isLost(err) {
@@ -142,21 +171,21 @@ func (a *Agent) ackApproval(w *work, outcome, problem string) {
 	}
 }
 
-// insist repeats a call until it is answered for good or the bridge stops.
-func (a *Agent) insist(call func() error) error {
+// insist repeats a call until it is answered for good or ctx ends.
+func (a *Agent) insist(ctx context.Context, call func() error) error {
 	for try := 0; ; try++ {
 		err := call()
 		if err == nil {
 			return nil
 		}
 		status, isAnswer := errors.AsType[*StatusError](err)
-		if isAnswer && (final(status.Status) || status.Status == 404) || errors.Is(err, ErrKeyRefused) {
+		if isAnswer && (final(status.Status) || status.Status == http.StatusNotFound) || errors.Is(err, ErrKeyRefused) || ctx.Err() != nil {
 			return err
 		}
-		if isAnswer && status.RetryAfter > 0 && !wait(a.sending, status.RetryAfter) {
+		if isAnswer && status.RetryAfter > 0 && !wait(ctx, status.RetryAfter) {
 			return err
 		}
-		if !a.pause(a.sending, try) {
+		if !a.pause(ctx, try) {
 			return err
 		}
 	}

@@ -132,7 +132,7 @@ func (a *Agent) taskCall(w *work) map[string]any {
 // workTask accepts and runs a task. ok is false when there is no result; the cause
 // stands in the work's context.
 func (a *Agent) workTask(w *work) (d draft, ok bool) {
-	err := a.insist(func() error { return a.api.call(w.ctx, "POST", a.taskPath(w, "accept"), a.taskCall(w), nil) })
+	err := a.insist(w.ctx, func() error { return a.api.call(w.ctx, "POST", a.taskPath(w, "accept"), a.taskCall(w), nil) })
 	if err != nil {
 		if _, answered := errors.AsType[*StatusError](err); answered {
 			w.cancel(errTaken)
@@ -247,7 +247,7 @@ func (r *taskRun) plan() {
 			} `json:"step"`
 			Summary string `json:"summary"`
 		}
-		err := a.insist(func() error { return a.api.call(w.ctx, "POST", a.taskPath(w, "claim-step"), a.taskCall(w), &next) })
+		err := a.insist(w.ctx, func() error { return a.api.call(w.ctx, "POST", a.taskPath(w, "claim-step"), a.taskCall(w), &next) })
 		switch {
 		case err != nil:
 			r.err = backend.Errorf(backend.CodeException, "The plan could not be read: %s", err)
@@ -268,7 +268,7 @@ func (r *taskRun) plan() {
 		if w.ctx.Err() != nil || r.parked || r.res.Waiting {
 			return // the step is given again
 		}
-		if err := a.insist(func() error { return a.api.call(w.ctx, "POST", a.taskPath(w, "step-progress"), body, nil) }); err != nil {
+		if err := a.insist(w.ctx, func() error { return a.api.call(w.ctx, "POST", a.taskPath(w, "step-progress"), body, nil) }); err != nil {
 			r.err = backend.Errorf(backend.CodeException, "The step could not be reported: %s", err)
 		}
 		if r.err != nil {
