@@ -1,12 +1,10 @@
 package claudecode_test
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/agntchat/agntchat/internal/bridge/backend"
@@ -14,27 +12,6 @@ import (
 	"github.com/agntchat/agntchat/internal/bridge/bridgetest/fakemodel"
 	"github.com/agntchat/agntchat/internal/bridge/claudecode"
 )
-
-// gate answers as its function says and remembers what it was asked.
-type gate struct {
-	say func(backend.GatedCall) backend.Verdict
-
-	mu    sync.Mutex
-	asked []backend.GatedCall
-}
-
-func (g *gate) Ask(_ context.Context, c backend.GatedCall) backend.Verdict {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.asked = append(g.asked, c)
-	return g.say(c)
-}
-
-func (g *gate) calls() []backend.GatedCall {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return append([]backend.GatedCall(nil), g.asked...)
-}
 
 func always(v backend.Verdict) func(backend.GatedCall) backend.Verdict {
 	return func(backend.GatedCall) backend.Verdict { return v }
@@ -45,17 +22,17 @@ func bash(command string) fakemodel.Tool {
 	return fakemodel.Tool{Name: "Bash", Args: string(raw)}
 }
 
-func gatedTurn(text string, g *gate) backend.Turn {
+func gatedTurn(text string, g *bridgetest.Gate) backend.Turn {
 	t := bridgetest.Turn(text)
 	t.Gate = g
 	return t
 }
 
 // waitFor runs a turn that stops for an approval and returns the approval of exactly that call.
-func waitFor(t *testing.T, b *bench, text string) (backend.Approval, *gate) {
+func waitFor(t *testing.T, b *bench, text string) (backend.Approval, *bridgetest.Gate) {
 	t.Helper()
 	c := b.open(t)
-	g := &gate{say: always(backend.Verdict{Decision: backend.Defer})}
+	g := &bridgetest.Gate{Say: always(backend.Verdict{Decision: backend.Defer})}
 	res, err := c.Run(t.Context(), gatedTurn(text, g), func(backend.Event) {})
 	if err != nil || !res.Waiting || res.Text != "" {
 		t.Fatalf("result %+v error %v", res, err)
@@ -66,14 +43,14 @@ func waitFor(t *testing.T, b *bench, text string) (backend.Approval, *gate) {
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	asked := g.calls()
+	asked := g.Calls()
 	if len(asked) == 0 || asked[0].Tool != "Bash" || asked[0].Reason != "why" || asked[0].RunID == "" || asked[0].CallID == "" {
 		t.Fatalf("asked %+v", asked)
 	}
 	return backend.Approval{RunID: asked[0].RunID, CallID: asked[0].CallID, Tool: asked[0].Tool, Input: asked[0].Input}, g
 }
 
-func resumeTurn(g *gate) backend.Turn {
+func resumeTurn(g *bridgetest.Gate) backend.Turn {
 	t := gatedTurn("", g)
 	t.Input, t.History = nil, nil
 	return t
@@ -96,13 +73,13 @@ func TestS1_ClaudeRunsExactlyWhatWasApprovedAfterARestart(t *testing.T) {
 	if exists(made) {
 		t.Fatal("it ran before anybody decided")
 	}
-	g := &gate{say: always(backend.Verdict{Decision: backend.Allow})}
+	g := &bridgetest.Gate{Say: always(backend.Verdict{Decision: backend.Allow})}
 	rec := &bridgetest.Record{}
 	res, err := b.open(t).Resume(t.Context(), resumeTurn(g), a, rec.Emit)
 	if err != nil || res.Text != "It is made." || res.Waiting || rec.Text() != res.Text {
 		t.Fatalf("result %+v streamed %q error %v", res, rec.Text(), err)
 	}
-	if asked := g.calls(); len(asked) != 1 || asked[0].CallID != a.CallID || asked[0].RunID != a.RunID || string(asked[0].Input) != string(a.Input) {
+	if asked := g.Calls(); len(asked) != 1 || asked[0].CallID != a.CallID || asked[0].RunID != a.RunID || string(asked[0].Input) != string(a.Input) {
 		t.Fatalf("the resumed run asked %+v", asked)
 	}
 	if raw, err := os.ReadFile(made); err != nil || string(raw) != "once\n" {
@@ -132,7 +109,7 @@ func TestS1_ClaudeIsToldOfADenial(t *testing.T) {
 	b.model.On("make it", fakemodel.Step{Tools: []fakemodel.Tool{bash("touch " + made)}})
 	b.model.On("Continue from where you left off", fakemodel.Step{Text: "Understood."})
 	a, _ := waitFor(t, b, "make it")
-	g := &gate{say: always(backend.Verdict{Text: "Ada says: not on a Friday."})}
+	g := &bridgetest.Gate{Say: always(backend.Verdict{Text: "Ada says: not on a Friday."})}
 	res, err := b.open(t).Resume(t.Context(), resumeTurn(g), a, func(backend.Event) {})
 	if err != nil || res.Text != "Understood." || exists(made) {
 		t.Fatalf("result %+v error %v made %v", res, err, exists(made))
@@ -150,7 +127,7 @@ func TestS1_ClaudeRunsTheEditedCall(t *testing.T) {
 	b.model.On("make it", fakemodel.Step{Tools: []fakemodel.Tool{bash("touch " + made)}})
 	b.model.On("Continue from where you left off", fakemodel.Step{Text: "Done."})
 	a, _ := waitFor(t, b, "make it")
-	g := &gate{say: always(backend.Verdict{Decision: backend.Allow, Input: json.RawMessage(bash("touch " + edited).Args)})}
+	g := &bridgetest.Gate{Say: always(backend.Verdict{Decision: backend.Allow, Input: json.RawMessage(bash("touch " + edited).Args)})}
 	if res, err := b.open(t).Resume(t.Context(), resumeTurn(g), a, func(backend.Event) {}); err != nil || res.Text != "Done." {
 		t.Fatalf("result %+v error %v", res, err)
 	}
@@ -168,10 +145,10 @@ func TestS1_ClaudeOneGatedCallAtATime(t *testing.T) {
 	b.model.On("make both", fakemodel.Step{Tools: []fakemodel.Tool{bash("echo first-result; touch " + one), bash("touch " + two)}})
 	b.model.On("has an outcome now", fakemodel.Step{Text: "One is made, two must wait."})
 	a, asked := waitFor(t, b, "make both")
-	if n := len(asked.calls()); n != 1 {
+	if n := len(asked.Calls()); n != 1 {
 		t.Fatalf("%d calls were asked about", n)
 	}
-	g := &gate{say: always(backend.Verdict{Decision: backend.Allow})}
+	g := &bridgetest.Gate{Say: always(backend.Verdict{Decision: backend.Allow})}
 	res, err := b.open(t).Resume(t.Context(), resumeTurn(g), a, func(backend.Event) {})
 	if err != nil || res.Text != "One is made, two must wait." {
 		t.Fatalf("result %+v error %v", res, err)
@@ -198,14 +175,14 @@ func TestS1_ClaudeAnswersOtherMessagesWhileACallWaits(t *testing.T) {
 	b.model.On("make it", fakemodel.Step{Tools: []fakemodel.Tool{bash("touch " + made)}})
 	a, _ := waitFor(t, b, "make it")
 	c := b.open(t)
-	idle := &gate{say: always(backend.Verdict{Text: "nothing is asked here"})}
+	idle := &bridgetest.Gate{Say: always(backend.Verdict{Text: "nothing is asked here"})}
 	turn := gatedTurn("meanwhile", idle)
 	turn.Input[0].ID = "m2"
 	res, err := c.Run(t.Context(), turn, func(backend.Event) {})
 	if err != nil || res.Text != "I wait for you." || exists(made) {
 		t.Fatalf("result %+v error %v", res, err)
 	}
-	g := &gate{say: always(backend.Verdict{Decision: backend.Allow})}
+	g := &bridgetest.Gate{Say: always(backend.Verdict{Decision: backend.Allow})}
 	if res, err = c.Resume(t.Context(), resumeTurn(g), a, func(backend.Event) {}); err != nil || res.Text != "It is made." || !exists(made) {
 		t.Fatalf("result %+v error %v", res, err)
 	}
@@ -221,7 +198,7 @@ func TestS1_ClaudeAnswersOtherMessagesWhileACallWaits(t *testing.T) {
 	if last := raw[len(raw)-1].Raw; !strings.Contains(last, "touch "+made) || !strings.Contains(last, "I wait for you.") || !strings.Contains(last, "It is made.") {
 		t.Fatal("the conversation lost a part")
 	}
-	if n := len(idle.calls()); n != 0 {
+	if n := len(idle.Calls()); n != 0 {
 		t.Fatalf("the others asked %d times", n)
 	}
 }
@@ -234,14 +211,14 @@ func TestS1_ClaudeDoesNotRunWithoutItsGate(t *testing.T) {
 	made := filepath.Join(b.home, "made")
 	b.model.On("make it", fakemodel.Step{Tools: []fakemodel.Tool{bash("touch " + made)}}, fakemodel.Step{Text: "I could not."})
 	c := b.open(t)
-	g := &gate{say: always(backend.Verdict{Decision: backend.Allow})}
+	g := &bridgetest.Gate{Say: always(backend.Verdict{Decision: backend.Allow})}
 	if res, err := c.Run(t.Context(), gatedTurn("hello", g), func(backend.Event) {}); err != nil || res.Text == "" {
 		t.Fatalf("result %+v error %v", res, err)
 	}
 	c.CloseHooksForTest()
 	turn := gatedTurn("make it", g)
 	turn.Input[0].ID = "m2"
-	if res, err := c.Run(t.Context(), turn, func(backend.Event) {}); err != nil || res.Text != "I could not." || exists(made) || len(g.calls()) != 0 {
+	if res, err := c.Run(t.Context(), turn, func(backend.Event) {}); err != nil || res.Text != "I could not." || exists(made) || len(g.Calls()) != 0 {
 		t.Fatalf("result %+v error %v made %v", res, err, exists(made))
 	}
 }

@@ -1,39 +1,16 @@
 package codex_test
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/agntchat/agntchat/internal/bridge/backend"
 	"github.com/agntchat/agntchat/internal/bridge/bridgetest"
 	"github.com/agntchat/agntchat/internal/bridge/bridgetest/fakemodel"
 )
-
-// gate answers as its function says and remembers what it was asked.
-type gate struct {
-	say func(backend.GatedCall) backend.Verdict
-
-	mu    sync.Mutex
-	asked []backend.GatedCall
-}
-
-func (g *gate) Ask(_ context.Context, c backend.GatedCall) backend.Verdict {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.asked = append(g.asked, c)
-	return g.say(c)
-}
-
-func (g *gate) calls() []backend.GatedCall {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return append([]backend.GatedCall(nil), g.asked...)
-}
 
 func exec(command string) fakemodel.Tool {
 	raw, _ := json.Marshal(map[string]string{"cmd": command})
@@ -44,7 +21,7 @@ func exec(command string) fakemodel.Tool {
 func waitFor(t *testing.T, b *bench, text string) backend.Approval {
 	t.Helper()
 	c := b.open(t)
-	g := &gate{say: func(backend.GatedCall) backend.Verdict { return backend.Verdict{Decision: backend.Defer} }}
+	g := &bridgetest.Gate{Say: func(backend.GatedCall) backend.Verdict { return backend.Verdict{Decision: backend.Defer} }}
 	turn := bridgetest.Turn(text)
 	turn.Gate = g
 	res, err := c.Run(t.Context(), turn, func(backend.Event) {})
@@ -54,7 +31,7 @@ func waitFor(t *testing.T, b *bench, text string) backend.Approval {
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	asked := g.calls()
+	asked := g.Calls()
 	if len(asked) != 1 || asked[0].RunID == "" || !json.Valid(asked[0].Input) {
 		t.Fatalf("asked %+v", asked)
 	}
@@ -62,9 +39,9 @@ func waitFor(t *testing.T, b *bench, text string) backend.Approval {
 }
 
 // equal allows one call of exactly this input.
-func equal(input json.RawMessage) *gate {
+func equal(input json.RawMessage) *bridgetest.Gate {
 	used := false
-	return &gate{say: func(c backend.GatedCall) backend.Verdict {
+	return &bridgetest.Gate{Say: func(c backend.GatedCall) backend.Verdict {
 		if used || string(c.Input) != string(input) {
 			return backend.Verdict{Decision: backend.Defer}
 		}
@@ -145,7 +122,7 @@ func TestS1_CodexIsRefusedInTheTurn(t *testing.T) {
 	b.model.On("make it", fakemodel.Step{Tools: []fakemodel.Tool{exec("touch " + made)}})
 	b.model.On("nobody may decide", fakemodel.Step{Text: "Then not."})
 	turn := bridgetest.Turn("make it")
-	turn.Gate = &gate{say: func(backend.GatedCall) backend.Verdict { return backend.Verdict{Text: "nobody may decide"} }}
+	turn.Gate = &bridgetest.Gate{Say: func(backend.GatedCall) backend.Verdict { return backend.Verdict{Text: "nobody may decide"} }}
 	res, err := b.open(t).Run(t.Context(), turn, func(backend.Event) {})
 	if err != nil || res.Text != "Then not." {
 		t.Fatalf("result %+v error %v", res, err)
