@@ -296,12 +296,15 @@ func (f *fan) rivalSockets() error {
 func (f *fan) referenceSockets() error {
 	const head, tail = `[null,null,"bench","new_message",{"content":"`, `"}]`
 	frame := head + "#" + strings.Repeat("x", max(f.size-len(head)-len(tail)-9, 1)) + tail
-	for _, design := range []string{"loop", "writers"} {
+	for _, design := range []string{"loop", "writers", "floor"} {
 		spec := func(room string, n int, send string, group int) load.Spec {
 			return load.Spec{N: n, Path: "/" + design + "?room=" + room, Prefix: `[null,null,"bench"`, Send: send, Group: group}
 		}
 		if err := f.openSet(design, f.ref.addr, []load.Spec{spec("large", large-senders, "", 0), spec("large", senders, frame, 0)}); err != nil {
 			return err
+		}
+		if design == "floor" {
+			continue
 		}
 		var small []load.Spec
 		for group := range rooms {
@@ -362,6 +365,7 @@ func (f *fan) round(round int) error {
 		{oneAtATime, "room", window(1), false},
 		{of("bare loop", oneAtATime), "loop", window(1), true},
 		{of("goroutine per socket", oneAtATime), "writers", window(1), true},
+		{of("one write(2) each, no library", oneAtATime), "floor", window(1), true},
 		{burst, "room", window(16), false},
 		{of("bare loop", burst), "loop", window(16), true},
 		{of("goroutine per socket", burst), "writers", window(16), true},
@@ -500,6 +504,12 @@ func (f *fan) ratios() {
 		r.note += fmt.Sprintf("; ratio = %s ÷ bare loop; ÷ goroutine per socket %.2f", name, r.median(column)/writers)
 	}
 	compare(oneAtATime, oneAtATime, colCPU, "ratio ≤ 0.75")
+	floor := at(of("one write(2) each, no library", oneAtATime))
+	if loop := at(of("bare loop", oneAtATime)).median(colCPU); loop > 0 && floor.median(colCPU) > 0 {
+		floor.add(colRatio, floor.median(colCPU)/loop)
+		floor.note += "; ratio = server CPU ÷ bare loop: nothing that writes each message when it comes is below it"
+		at(oneAtATime).note += fmt.Sprintf("; ÷ one write(2) each %.2f", at(oneAtATime).median(colCPU)/floor.median(colCPU))
+	}
 	compare(burst, burst, colRate, "ratio ≥ 5")
 	compare(streamOne, oneAtATime, colCPU, "")
 	compare(streamBurst, burst, colRate, "")

@@ -4,17 +4,23 @@
 //
 //	/loop?room=x     a loop over the room's connections, as the library's examples do
 //	/writers?room=x  a goroutine and a channel of 256 per connection, as most servers do
+//	/floor?room=x    no library at all: one write(2) of a finished frame per connection,
+//	                 and nothing else; less than this no server can do that sends each
+//	                 message to each connection when it comes
 package main
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"log"
 	"net"
 	"net/http"
 	"os"
 	"sync"
+	"syscall"
 	"time"
+	"unsafe"
 
 	"github.com/coder/websocket"
 )
@@ -22,7 +28,9 @@ import (
 type room struct {
 	mu      sync.Mutex
 	conns   map[*websocket.Conn]chan []byte
+	fds     map[*websocket.Conn]uintptr // only of the floor
 	writers bool
+	floor   bool
 }
 
 type rooms struct {
@@ -35,7 +43,7 @@ func (r *rooms) of(path, name string) *room {
 	defer r.mu.Unlock()
 	key := path + " " + name
 	if r.set[key] == nil {
-		r.set[key] = &room{conns: map[*websocket.Conn]chan []byte{}, writers: path == "/writers"}
+		r.set[key] = &room{conns: map[*websocket.Conn]chan []byte{}, fds: map[*websocket.Conn]uintptr{}, writers: path == "/writers", floor: path == "/floor"}
 	}
 	return r.set[key]
 }
@@ -50,6 +58,9 @@ func (r *rooms) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	queue := make(chan []byte, 256)
 	rm.mu.Lock()
 	rm.conns[ws] = queue
+	if rm.floor {
+		rm.fds[ws] = descriptor(q)
+	}
 	rm.mu.Unlock()
 	if rm.writers {
 		go func() {
@@ -69,6 +80,7 @@ func (r *rooms) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 	rm.mu.Lock()
 	delete(rm.conns, ws)
+	delete(rm.fds, ws)
 	rm.mu.Unlock()
 	close(queue)
 }
@@ -76,6 +88,10 @@ func (r *rooms) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 func (rm *room) broadcast(p []byte) {
 	rm.mu.Lock()
 	defer rm.mu.Unlock()
+	if rm.floor {
+		rm.write(frame(p))
+		return
+	}
 	for ws, queue := range rm.conns {
 		if rm.writers {
 			queue <- p
@@ -83,6 +99,40 @@ func (rm *room) broadcast(p []byte) {
 		}
 		_ = ws.Write(context.Background(), websocket.MessageText, p) // who is gone is told by its reader
 	}
+}
+
+// write sends finished bytes to everybody. A connection that does not take them all
+// at once is left out: readers of this line keep up.
+func (rm *room) write(wire []byte) {
+	for _, fd := range rm.fds {
+		_, _, _ = syscall.RawSyscall(syscall.SYS_WRITE, fd, uintptr(unsafe.Pointer(unsafe.SliceData(wire))), uintptr(len(wire)))
+	}
+}
+
+// frame is p as an unmasked text frame (RFC 6455, 5.2), shorter than 64 KiB.
+func frame(p []byte) []byte {
+	wire := []byte{0x81}
+	if len(p) < 126 {
+		wire = append(wire, byte(len(p)))
+	} else {
+		wire = binary.BigEndian.AppendUint16(append(wire, 126), uint16(len(p)))
+	}
+	return append(wire, p...)
+}
+
+type connKey struct{}
+
+// descriptor is that of the connection under a request.
+func descriptor(q *http.Request) (fd uintptr) {
+	nc, _ := q.Context().Value(connKey{}).(*net.TCPConn)
+	raw, err := nc.SyscallConn()
+	if err == nil {
+		err = raw.Control(func(d uintptr) { fd = d })
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	return fd
 }
 
 func main() {
@@ -96,5 +146,6 @@ func main() {
 		os.Exit(0)
 	}()
 	srv := &http.Server{Handler: &rooms{set: map[string]*room{}}, ReadHeaderTimeout: 10 * time.Second}
+	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) }
 	log.Fatal(srv.Serve(l))
 }
