@@ -148,7 +148,7 @@ test("T1 a task is asked for, in the direct room with the agent", async () => {
   const { page, errors, asked, close } = await visit("/tasks", []);
   await page.getByRole("button", { name: "New task" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("Who does it").selectOption(nova.id);
+  await dialog.getByLabel("Nova", { exact: true }).check();
   await dialog.getByLabel("Title").fill("Tidy up");
   await dialog.getByLabel("What is to be done").fill("All of it");
   await dialog.getByRole("button", { name: "Ask for it" }).click();
@@ -157,6 +157,68 @@ test("T1 a task is asked for, in the direct room with the agent", async () => {
     { path: "/api/conversations", type: "direct", memberIds: [nova.id] },
     { path: `/api/conversations/${ids.launch}/tasks`, title: "Tidy up", description: "All of it", assignedTo: [nova.id] },
   ]);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+test("T1 several agents are asked, with how many results are enough", async () => {
+  const { page, errors, asked, close } = await visit("/tasks", []);
+  await page.getByRole("button", { name: "New task" }).waitFor();
+  await page.keyboard.press("n");
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Title").fill("Vote");
+  await dialog.getByLabel("Nova", { exact: true }).check();
+  await dialog.getByLabel("Forge", { exact: true }).check();
+  await dialog.getByLabel("The task is done when").selectOption("1");
+  await dialog.getByLabel("Where the result is told").selectOption({ index: 1 });
+  await dialog.getByRole("button", { name: "Ask for it" }).click();
+  await page.getByRole("article").getByRole("heading", { name: "Vote" }).waitFor();
+  const [made] = asked;
+  assert.equal(made.path, `/api/conversations/${ids.launch}/tasks`);
+  assert.equal(made.assignedTo.length, 2);
+  assert.deepEqual(made.join, { mode: "any" });
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+test("T1 a task is given to somebody else, and one that failed is repeated with changes", async () => {
+  const { page, errors, asked, close } = await visit(`/tasks?task=${working.id}`);
+  const panel = page.getByRole("article");
+  await panel.getByRole("button", { name: "Give it to somebody else" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Who does it").selectOption({ label: "Forge" });
+  await dialog.getByRole("button", { name: "Give it", exact: true }).click();
+  await dialog.waitFor({ state: "detached" });
+  assert.equal(asked[0].path, `/api/tasks/${working.id}/reassign`);
+  assert.equal(asked[0].assignedTo.length, 1);
+  await page.goto(`${site.url}/tasks?task=${failed.id}`);
+  await panel.getByText("The model is at its limit").waitFor();
+  await panel.getByRole("button", { name: "Do it again" }).click();
+  await dialog.getByLabel("What is to be done").fill("Count to ten");
+  await dialog.getByRole("button", { name: "Do it again" }).click();
+  await dialog.waitFor({ state: "detached" });
+  assert.deepEqual(asked[1], { path: `/api/tasks/${failed.id}/retry`, description: "Count to ten" });
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+test("T1 the board is walked by keys, across its columns, and the address keeps what is chosen", async () => {
+  const { page, errors, close } = await visit("/tasks?look=board&filter=all");
+  await card(page, "Next").waitFor();
+  await page.keyboard.press("j");
+  const focused = () => page.evaluate(() => document.activeElement?.closest("[data-column]")?.getAttribute("data-column"));
+  assert.equal(await focused(), "waiting");
+  await page.keyboard.press("l");
+  assert.equal(await focused(), "working");
+  await page.keyboard.press("ArrowRight");
+  assert.equal(await focused(), "parked");
+  await page.keyboard.press("h");
+  assert.equal(await focused(), "working");
+  await page.getByLabel("Whose tasks").selectOption(nova.id);
+  await page.waitForURL(`**/tasks?*who=${nova.id}*`);
+  await page.reload();
+  await card(page, "Next").waitFor();
+  assert.equal(await page.getByLabel("Whose tasks").inputValue(), nova.id);
   assert.deepEqual(errors, []);
   await close();
 });

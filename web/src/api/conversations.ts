@@ -1,6 +1,6 @@
 /** Rooms, their messages and changes (contract 4.4, 4.5; docs/protocol.md 5, 6). Sending goes through the outbox, see `realtime/`. */
 import { api } from "./client";
-import type { ChangesPage, Conversation, ConversationType, Id, Message, Timestamp } from "./types";
+import type { ChangesPage, Conversation, ConversationType, Id, Message, Receipt, Timestamp } from "./types";
 
 export const MESSAGE_PAGE = 30;
 
@@ -61,6 +61,11 @@ export function listMessages(id: Id, before?: Timestamp | undefined, signal?: Ab
 
 export function listChanges(id: Id, after: number, limit = 200, signal?: AbortSignal | undefined): Promise<ChangesPage> {
   return api.get(`${room(id)}/changes`, { query: { after, limit }, signal });
+}
+
+/** What became of the newest hundred messages of a room, with each agent that got them. */
+export async function listReceipts(id: Id, signal?: AbortSignal | undefined): Promise<Receipt[]> {
+  return (await api.get<{ receipts: Receipt[] }>(`${room(id)}/receipts`, { signal })).receipts;
 }
 
 /** Stops all agents of the room, or one. `stale`: somebody wrote since `lastMessageId`, nothing was stopped. */

@@ -15,7 +15,7 @@ export const keys = {
   invites: ["invites"] as const,
   localSetup: ["setup", "local"] as const,
   conversation: (id: Id) => ["conversations", id] as const,
-  receipts: (id: Id, messageIds: readonly Id[]) => ["conversations", id, "receipts", ...messageIds] as const,
+  receipts: (id: Id) => ["conversations", id, "receipts"] as const,
   decisions: {
     all: ["decisions"] as const,
     pending: ["decisions", "pending"] as const,
@@ -27,7 +27,9 @@ export const keys = {
   },
   tasks: {
     all: ["tasks"] as const,
-    list: (filter: string) => ["tasks", "list", filter] as const,
+    lists: ["tasks", "list"] as const,
+    list: (filter: string, who: Id | null) => ["tasks", "list", filter, who] as const,
+    queue: (agent: Id) => ["tasks", "queue", agent] as const,
     one: (id: Id) => ["tasks", "one", id] as const,
   },
   agents: {

@@ -381,7 +381,7 @@ export interface Receipt {
   answerId?: Id | null;
   mergedInto?: Id | null;
   at?: Timestamp;
-  state: "accepted" | "claimed" | "working" | "answered" | "merged" | "passed" | "unanswered" | "failed" | "expired" | "stopped";
+  state: "accepted" | "claimed" | "working" | "answered" | "merged" | "passed" | "unanswered" | "failed" | "expired" | "stopped" | "waiting" | "read";
 }
 
 /** A question whether something may run, as those see it who may decide. */
@@ -445,6 +445,7 @@ export interface CredentialRequest {
   agentName?: string | null;
   ownerId: Id;
   conversationId?: Id | null;
+  taskId?: Id | null;
   label: string;
   reason?: string | null;
   endpoint?: string | null;
@@ -501,8 +502,23 @@ export interface Task {
   working?: boolean;
   workingSince?: Timestamp | null;
   retryAt?: Timestamp | null;
+  /** What must be done first. */
+  dependsOn?: Id[];
+  /** What its parts wake it for. */
+  join?: TaskJoin | null;
+  attempt?: number;
+  startedAt?: Timestamp | null;
+  endedAt?: Timestamp | null;
   insertedAt: Timestamp;
   updatedAt: Timestamp;
+}
+
+/** The barrier of a task's parts: `count` of `count` parts, any one or all; `until` ends the waiting. */
+export interface TaskJoin {
+  mode: string;
+  count?: number | null;
+  until?: Timestamp | null;
+  firedAt?: Timestamp | null;
 }
 
 export interface TaskPerson {
@@ -523,6 +539,8 @@ export interface TaskAsk {
   asked: Id[];
   question: string;
   options: string[];
+  /** What the free text is called. */
+  field?: string | null;
   default?: string | null;
   status: string;
   answer?: string | null;

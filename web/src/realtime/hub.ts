@@ -66,6 +66,7 @@ export class Hub {
   readonly #sender: Sender;
   readonly #rooms = new Map<Id, RoomLink>();
   readonly #listeners = new Set<UserEventListener>();
+  readonly #roomListeners = new Map<Id, Set<UserEventListener>>();
   readonly #preparing = new Set<Id>();
   readonly #readTimers = new Map<Id, ReturnType<typeof setTimeout>>();
   readonly #rereadTimers = new Map<Id, ReturnType<typeof setTimeout>>();
@@ -139,6 +140,16 @@ export class Hub {
   onUserEvent(listener: UserEventListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Every event of a room's topic while somebody follows the room, after the stores took it. */
+  onRoomEvent(id: Id, listener: UserEventListener): () => void {
+    const all = this.#roomListeners.get(id) ?? new Set();
+    this.#roomListeners.set(id, all.add(listener));
+    return () => {
+      all.delete(listener);
+      if (all.size === 0) this.#roomListeners.delete(id);
+    };
   }
 
   /** A channel of any other topic, for features that bring their own. */
@@ -431,6 +442,7 @@ export class Hub {
     if (event === "typing_indicator" || event === "typing") this.#typingEvent(payload, id);
     else if (event === "removed_from_conversation" || event === "conversation_deleted") this.#roomGone(id);
     else this.#setRooms(foldRoomEvent(this.list.get().rooms, id, event, payload));
+    for (const listener of this.#roomListeners.get(id) ?? []) listener(event, payload);
   }
 
   #typingEvent(payload: Record<string, unknown>, room: Id | null): void {

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from "react";
+import type { Id } from "#/api/types";
 import { useHub } from "./context";
 import { isInternal } from "./socket";
 
@@ -31,4 +32,14 @@ export function useUserEvents(onEvent: (event: string, payload: Record<string, u
     handler.current = onEvent;
   });
   useEffect(() => hub.onUserEvent((event, payload) => handler.current(event, payload)), [hub]);
+}
+
+/** Hears the topic of a room that is followed: one call per event, after the stores took it. */
+export function useRoomEvents(id: Id, onEvent: (event: string, payload: Record<string, unknown>) => void): void {
+  const hub = useHub();
+  const handler = useRef(onEvent);
+  useEffect(() => {
+    handler.current = onEvent;
+  });
+  useEffect(() => hub.onRoomEvent(id, (event, payload) => handler.current(event, payload)), [hub, id]);
 }

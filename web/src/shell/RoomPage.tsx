@@ -11,11 +11,13 @@ import { ActivityDock } from "#/features/activity/ActivityDock";
 import { Composer, type ComposerHandle } from "#/features/composer/Composer";
 import type { Candidate } from "#/features/composer/candidates";
 import { RoomRequests } from "#/features/decisions/RoomRequests";
+import { useTaskRequests } from "#/features/decisions/TaskRequests";
 import { useAgents } from "#/features/rooms/data";
 import { RoomDetails } from "#/features/rooms/RoomDetails";
-import { cardOf } from "#/features/tasks/states";
-import { TaskCard } from "#/features/tasks/TaskCard";
+import { type Card, cardOf } from "#/features/tasks/states";
+import { TaskCard, TaskNote } from "#/features/tasks/TaskCard";
 import { firstLine, senderName } from "#/features/timeline/MessageRow";
+import { useReceipts } from "#/features/timeline/receipts";
 import type { TimelineMessage } from "#/features/timeline/rows";
 import { TimelineSkeleton } from "#/features/timeline/TimelineSkeleton";
 import { TimelineView } from "#/features/timeline/TimelineView";
@@ -41,10 +43,19 @@ import { setShell, useShell } from "./ui-state";
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The card of a task, in the place of the words of its row. */
-function taskCard(message: TimelineMessage) {
+/** The card of a task, with what this person can answer for it. */
+function LiveTaskCard({ card, roomId }: { card: Card; roomId: string }) {
+  return <TaskCard card={card} waits={useTaskRequests({ taskId: card.id, exceptRoom: roomId, withAsk: true })} />;
+}
+
+function taskCard(first: TimelineMessage, latest: TimelineMessage) {
+  const card = cardOf(first, latest);
+  return card && <LiveTaskCard card={card} roomId={first.conversationId} />;
+}
+
+function taskNote(message: TimelineMessage) {
   const card = cardOf(message);
-  return card && <TaskCard card={card} />;
+  return card && <TaskNote card={card} />;
 }
 
 /** A link that names no room needs no server to tell. */
@@ -168,6 +179,7 @@ function RoomBody({ roomId, room, title, handle }: ConversationProps) {
   const list = useConversations();
   const streams = useRoomStreams(roomId);
   const activity = useRoomActivity(roomId);
+  const receiptsOf = useReceipts(roomId, room);
   const { state } = useConnection();
   const composer = useRef<ComposerHandle>(null);
   const [reply, setReply] = useState<TimelineMessage | null>(null);
@@ -228,7 +240,9 @@ function RoomBody({ roomId, room, title, handle }: ConversationProps) {
           handlers={handlers}
           onSeenEnd={actions.markRead}
           beginning={room ? <RoomBeginning room={room} title={title} selfId={self.id} empty={handle.items.length === 0} /> : null}
-          cardFor={taskCard}
+          taskCard={taskCard}
+          taskNote={taskNote}
+          receiptsOf={receiptsOf}
           errorActions={(m) =>
             m.senderId && m.senderId !== self.id ? (
               <Button size="sm" onClick={() => void navigate({ href: `/agents/${m.senderId}` })}>

@@ -37,6 +37,14 @@ const groups: { title: Key; rows: { what: Key; keys: string[][] }[] }[] = [
     ],
   },
   {
+    title: "keys.group.tasks",
+    rows: [
+      { what: "keys.tasks", keys: [["J"], ["K"]] },
+      { what: "keys.taskColumns", keys: [["H"], ["L"]] },
+      { what: "keys.taskNew", keys: [["N"]] },
+    ],
+  },
+  {
     title: "keys.group.write",
     rows: [
       { what: "keys.compose", keys: [["/"]] },

@@ -1,6 +1,7 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import { ArrowLeft, MessageSquare, Play, Square } from "lucide-react";
 import { Tabs } from "radix-ui";
+import type { ReactNode } from "react";
 import type { Agent } from "#/api/types";
 import { AgentBadge } from "#/components/AgentBadge";
 import { Avatar } from "#/components/ui/avatar";
@@ -22,9 +23,17 @@ import { ToolsTab } from "./ToolsTab";
 export const agentTabs = ["overview", "character", "tools", "manage"] as const;
 export type AgentTab = (typeof agentTabs)[number];
 
-type Props = { agentId: string; tab: AgentTab; onTab: (tab: AgentTab) => void };
+type Props = {
+  agentId: string;
+  tab: AgentTab;
+  onTab: (tab: AgentTab) => void;
+  /** The tasks it works at and those that wait. */
+  queue?: ReactNode;
+  /** What it may do without asking. */
+  grants?: ReactNode;
+};
 
-export function AgentPage({ agentId, tab, onTab }: Props) {
+export function AgentPage({ agentId, tab, onTab, queue, grants }: Props) {
   const t = useT();
   const agent = useAgent(agentId);
   if (agent.isPending) return <AgentSkeleton />;
@@ -68,13 +77,13 @@ export function AgentPage({ agentId, tab, onTab }: Props) {
             ))}
           </Tabs.List>
           <Tabs.Content value="overview" className="focus-visible:outline-offset-8">
-            <OverviewTab agent={agent.data} onKey={() => onTab("manage")} />
+            <OverviewTab agent={agent.data} onKey={() => onTab("manage")} queue={queue} />
           </Tabs.Content>
           <Tabs.Content value="character" className="focus-visible:outline-offset-8">
             <CharacterTab key={agent.data.id} agent={agent.data} />
           </Tabs.Content>
           <Tabs.Content value="tools" className="focus-visible:outline-offset-8">
-            <ToolsTab agent={agent.data} />
+            <ToolsTab agent={agent.data} grants={grants} />
           </Tabs.Content>
           <Tabs.Content value="manage" className="focus-visible:outline-offset-8">
             <ManageTab agent={agent.data} />

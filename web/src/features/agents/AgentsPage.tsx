@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { Bot, Plus, TerminalSquare, TriangleAlert } from "lucide-react";
 import { useState } from "react";
-import type { Agent, AgentHealth } from "#/api/types";
+import type { Agent, AgentHealth, ExternalSession } from "#/api/types";
 import { Avatar } from "#/components/ui/avatar";
 import { Button } from "#/components/ui/button";
 import { Empty, ErrorState, Skeleton } from "#/components/ui/states";
@@ -9,6 +9,7 @@ import { useT } from "#/i18n";
 import { errorWords } from "#/lib/errorText";
 import { shortTime } from "#/lib/format";
 import { useSelf } from "#/lib/self";
+import { stateText, toolName, whereText } from "#/lib/terminal";
 import { usePresence } from "#/realtime/hooks";
 import { ConnectTerminalDialog } from "./ConnectTerminal";
 import { CreateAgentDialog } from "./CreateAgentDialog";
@@ -16,6 +17,7 @@ import { faultWords } from "./faults";
 import { backendLabel, modelLabel } from "./models";
 import { PresenceLine } from "./PresenceLine";
 import { useAgentList, useAgentsHealth, useModelCatalog } from "./queries";
+import { SessionList } from "./SessionList";
 
 export function AgentsPage({ creating, onCreating }: { creating: boolean; onCreating: (open: boolean) => void }) {
   const t = useT();
@@ -88,6 +90,11 @@ export function AgentsPage({ creating, onCreating }: { creating: boolean; onCrea
             ))}
           </ul>
         )}
+        {external && (
+          <div className="mt-8">
+            <SessionList title={t("terminal.all")} hint={t("terminal.allHint")} />
+          </div>
+        )}
         {gone.length > 0 && (
           <div className="mt-8">
             <Button variant="quiet" size="sm" aria-expanded={showGone} onClick={() => setShowGone(!showGone)}>
@@ -107,6 +114,11 @@ export function AgentsPage({ creating, onCreating }: { creating: boolean; onCrea
       <CreateAgentDialog open={creating} onOpenChange={onCreating} />
     </div>
   );
+}
+
+/** An agent that somebody drives in a terminal is known by what its session does. */
+function sessionWords(s: ExternalSession): string {
+  return [toolName(s.tool), stateText(s.state), whereText(s)].filter(Boolean).join(" · ");
 }
 
 function AgentCard({ agent, health }: { agent: Agent; health: AgentHealth | undefined }) {
@@ -136,7 +148,9 @@ function AgentCard({ agent, health }: { agent: Agent; health: AgentHealth | unde
               <span className="hidden min-w-0 truncate text-meta text-text-3 sm:inline">{[backend, model].filter(Boolean).join(" · ")}</span>
             )}
           </span>
-          <span className="block truncate text-side text-text-2">{agent.description || t("agents.noRole")}</span>
+          <span className="block truncate text-side text-text-2">
+            {agent.externalSession ? sessionWords(agent.externalSession) : agent.description || t("agents.noRole")}
+          </span>
           {trouble && !off && (
             <span className="mt-1 flex items-center gap-1.5 text-side text-wait-text">
               <TriangleAlert size={14} strokeWidth={1.75} className="shrink-0" aria-hidden="true" />

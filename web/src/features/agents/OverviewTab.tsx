@@ -18,7 +18,7 @@ import { useAgentHealth, useUnstick } from "./queries";
 import { SessionSection } from "./SessionSection";
 import { TurnsTable } from "./TurnsTable";
 
-export function OverviewTab({ agent, onKey }: { agent: Agent; onKey: () => void }) {
+export function OverviewTab({ agent, onKey, queue }: { agent: Agent; onKey: () => void; queue?: ReactNode }) {
   const t = useT();
   const presence = usePresence(agent.id);
   const known = usePresenceKnown();
@@ -42,6 +42,7 @@ export function OverviewTab({ agent, onKey }: { agent: Agent; onKey: () => void 
         </Section>
       )}
       {own ? <SessionSection agent={agent} /> : <HealthSection agent={agent} />}
+      {!off && queue}
       <Section title={t("agents.turns")} hint={t("agents.turnsHint")}>
         <TurnsTable agentId={agent.id} />
       </Section>

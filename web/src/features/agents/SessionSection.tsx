@@ -6,6 +6,7 @@ import { useT } from "#/i18n";
 import { exactTime, shortTime } from "#/lib/format";
 import { isLive, stateText, toolName, whereText } from "#/lib/terminal";
 import { InviteForm } from "./ConnectTerminal";
+import { SessionList } from "./SessionList";
 
 /** What the agent's CLI session does, and how to connect a tool when none does. */
 export function SessionSection({ agent }: { agent: Agent }) {
@@ -49,6 +50,7 @@ export function SessionSection({ agent }: { agent: Agent }) {
           </dl>
         </Section>
       )}
+      <SessionList agentId={agent.id} title={t("terminal.all")} />
       {!live && agent.status !== "deactivated" && (
         <Section title={t("terminal.again")} hint={t("terminal.againHint")}>
           <InviteForm agent={agent} />

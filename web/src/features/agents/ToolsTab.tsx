@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import type { AgentTool } from "#/api/tools";
 import type { Agent } from "#/api/types";
 import { ErrorNote } from "#/components/form/ErrorNote";
@@ -11,11 +12,12 @@ import { compact, duration } from "./TurnsTable";
 import { useAgentTools, useAgentUsage, useChooseTool, useToolCalls } from "./toolQueries";
 import { byCategory, categoryKey } from "./tools";
 
-export function ToolsTab({ agent }: { agent: Agent }) {
+export function ToolsTab({ agent, grants }: { agent: Agent; grants?: ReactNode }) {
   const t = useT();
   return (
     <div>
       <Choices agentId={agent.id} />
+      {grants}
       <Section title={t("tools.calls")} hint={t("tools.callsHint")}>
         <Calls agentId={agent.id} />
       </Section>

@@ -42,7 +42,8 @@ export function AllowedTab() {
   );
 }
 
-function GrantRow({ grant }: { grant: ApprovalGrant }) {
+/** `ofAgent`: shown on the page of the agent, which need not be named. */
+export function GrantRow({ grant, ofAgent = false }: { grant: ApprovalGrant; ofAgent?: boolean }) {
   const t = useT();
   const revoke = useRevoke();
   const where = grant.conversationId
@@ -54,7 +55,13 @@ function GrantRow({ grant }: { grant: ApprovalGrant }) {
     <li className="flex flex-wrap items-center gap-x-3 gap-y-2 py-3">
       <div className="min-w-0 flex-1 basis-64">
         <p className="break-words text-body">
-          <span className="font-medium">{grant.agentName}</span> · {grantWords(grant)}
+          {ofAgent ? (
+            grantWords(grant)
+          ) : (
+            <>
+              <span className="font-medium">{grant.agentName}</span> · {grantWords(grant)}
+            </>
+          )}
         </p>
         <p className="text-meta text-text-3">
           {where} · {tn("decisions.allowed.uses", grant.uses)} ·{" "}
@@ -74,7 +81,7 @@ function GrantRow({ grant }: { grant: ApprovalGrant }) {
   );
 }
 
-function GivenRow({ given }: { given: CredentialRequest }) {
+export function GivenRow({ given, ofAgent = false }: { given: CredentialRequest; ofAgent?: boolean }) {
   const t = useT();
   const forget = useForget();
   const name = given.agentName ?? "";
@@ -82,7 +89,13 @@ function GivenRow({ given }: { given: CredentialRequest }) {
     <li className="flex flex-wrap items-center gap-x-3 gap-y-2 py-3">
       <div className="min-w-0 flex-1 basis-64">
         <p className="break-words text-body">
-          <span className="font-medium">{name}</span> · {given.label}
+          {ofAgent ? (
+            given.label
+          ) : (
+            <>
+              <span className="font-medium">{name}</span> · {given.label}
+            </>
+          )}
         </p>
         <p className="break-all text-meta text-text-3">
           {[given.endpoint, given.fingerprint, tn("decisions.allowed.uses", given.uses ?? 0)].filter(Boolean).join(" · ")}

@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { useId, useState } from "react";
+import { type ReactNode, useId, useState } from "react";
 import type { Decision } from "#/api/types";
 import { ErrorNote } from "#/components/form/ErrorNote";
 import { Avatar } from "#/components/ui/avatar";
@@ -14,14 +14,8 @@ import { timeLeft } from "./words";
 export function AskCard({ ask }: { ask: Decision }) {
   const t = useT();
   const id = useId();
-  const [text, setText] = useState("");
-  const answer = useAnswer();
   const now = useNow(true);
   const name = ask.agent?.displayName ?? "";
-  const options = ask.options ?? [];
-  const send = (value: string) => {
-    if (ask.taskId && value.trim() !== "") answer.mutate({ taskId: ask.taskId, askId: ask.sourceId, answer: value });
-  };
   return (
     <article aria-labelledby={`${id}-title`} className="rounded-panel border border-line bg-raised p-4">
       <header className="flex items-start gap-3">
@@ -35,7 +29,36 @@ export function AskCard({ ask }: { ask: Decision }) {
           </p>
         </div>
       </header>
-      <p className="mt-3 whitespace-pre-wrap break-words text-body">{ask.question}</p>
+      <div className="mt-3">
+        <AskForm
+          ask={ask}
+          more={
+            ask.conversationId && (
+              <Button variant="quiet" asChild>
+                <Link to="/rooms/$roomId" params={{ roomId: ask.conversationId }}>
+                  {t("decisions.ask.open")}
+                </Link>
+              </Button>
+            )
+          }
+        />
+      </div>
+    </article>
+  );
+}
+
+/** The question itself and the answer to it, wherever it is shown. `more` stands beside the answer. */
+export function AskForm({ ask, more }: { ask: Decision; more?: ReactNode }) {
+  const t = useT();
+  const [text, setText] = useState("");
+  const answer = useAnswer();
+  const options = ask.options ?? [];
+  const send = (value: string) => {
+    if (ask.taskId && value.trim() !== "") answer.mutate({ taskId: ask.taskId, askId: ask.sourceId, answer: value });
+  };
+  return (
+    <>
+      <p className="whitespace-pre-wrap break-words text-body">{ask.question}</p>
       {ask.defaultValue && <p className="mt-1 break-words text-meta text-text-3">{t("decisions.ask.default", { value: ask.defaultValue })}</p>}
       <form
         className="mt-3"
@@ -50,7 +73,7 @@ export function AskCard({ ask }: { ask: Decision }) {
           </Field>
         )}
         <ErrorNote error={answer.error} area="decisions" className="mt-3" />
-        <div className="mt-4 flex flex-wrap items-center gap-2">
+        <div className="mt-3 flex flex-wrap items-center gap-2 first:mt-0">
           {options.map((o) => (
             <Button
               key={o}
@@ -66,15 +89,9 @@ export function AskCard({ ask }: { ask: Decision }) {
               {t("decisions.ask.send")}
             </Button>
           )}
-          {ask.conversationId && (
-            <Button variant="quiet" asChild>
-              <Link to="/rooms/$roomId" params={{ roomId: ask.conversationId }}>
-                {t("decisions.ask.open")}
-              </Link>
-            </Button>
-          )}
+          {more}
         </div>
       </form>
-    </article>
+    </>
   );
 }

@@ -37,8 +37,13 @@ export function Notifier() {
     }
     const call = callFor(payload, situation);
     if (!call) return;
-    // One notice per room: a newer one takes the place of the older.
-    notice(call.title, call.body, call.conversationId, () => void navigate({ to: "/rooms/$roomId", params: { roomId: call.conversationId } }));
+    // One notice per room or task: a newer one takes the place of the older.
+    const { taskId, conversationId } = call;
+    notice(call.title, call.body, taskId ?? conversationId, () =>
+      taskId
+        ? void navigate({ to: "/tasks", search: { task: taskId } })
+        : void navigate({ to: "/rooms/$roomId", params: { roomId: conversationId } }),
+    );
   });
   return null;
 }

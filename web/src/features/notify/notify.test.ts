@@ -36,6 +36,13 @@ describe("calls", () => {
     expect(callFor(payload, situation as Situation)).toBeNull();
   });
 
+  it("leads to the task that it is about, unless tasks are switched off", () => {
+    const done = update({ notificationCategory: "task_completed" }, { metadata: { task_report: "t" } });
+    expect(callFor(done, away)).toMatchObject({ taskId: "t", conversationId: "r" });
+    expect(callFor(done, { ...away, preferences: { messages: true, task_completed: false } })).toBeNull();
+    expect(callFor(update({}, { metadata: { task_report: "t" } }), away)).not.toHaveProperty("taskId");
+  });
+
   it("calls for a category that the preferences do not name", () => {
     expect(callFor(update({ notificationCategory: "mentions" }), away)).not.toBeNull();
   });

@@ -6,6 +6,8 @@ export interface Call {
   title: string;
   body: string;
   conversationId: Id;
+  /** Where the call is about a task, it leads there. */
+  taskId?: Id;
 }
 
 const BODY_MAX = 100;
@@ -29,7 +31,8 @@ export function callFor(payload: Record<string, unknown>, s: Situation): Call | 
   const text = (message.readableText ?? message.content).replace(/\s+/g, " ").trim();
   if (!text) return null;
   const body = [...text].length > BODY_MAX ? `${[...text].slice(0, BODY_MAX - 1).join("")}…` : text;
-  return { title: message.sender?.displayName ?? "", body, conversationId };
+  const task = category.startsWith("task_") ? (message.metadata?.["task_id"] ?? message.metadata?.["task_report"]) : undefined;
+  return { title: message.sender?.displayName ?? "", body, conversationId, ...(typeof task === "string" ? { taskId: task } : {}) };
 }
 
 /** The call for a `permission_request`: told like a mention. What would run is not in it: a notice may be seen by others. */

@@ -7,7 +7,11 @@ import { PermissionRow } from "./PermissionRow";
 import { useNotificationPreferences, useSetNotification } from "./queries";
 
 /** Categories of the contract (3.8), in the order of how often they matter. */
-const categories = ["messages", "mentions", "agent_activity", "task_assigned", "task_completed", "task_reminders", "reminders", "invites"] as const;
+const groups = [
+  { name: "rooms", categories: ["messages", "mentions", "agent_activity", "invites"] },
+  { name: "tasks", categories: ["task_assigned", "task_completed", "task_reminders"] },
+  { name: "reminders", categories: ["reminders"] },
+] as const;
 
 export function NotificationsTab() {
   const t = useT();
@@ -18,25 +22,32 @@ export function NotificationsTab() {
       <PermissionRow />
       {prefs.isPending ? (
         <div role="status" aria-busy="true" aria-label={t("common.loading")} className="flex flex-col gap-3">
-          {categories.map((c) => (
-            <Skeleton key={c} className="h-7 w-full" />
+          {[0, 1, 2, 3, 4, 5].map((n) => (
+            <Skeleton key={n} className="h-7 w-full" />
           ))}
         </div>
       ) : !prefs.data ? (
         <ErrorNote error={prefs.error} onRetry={() => void prefs.refetch()} />
       ) : (
-        <div className="divide-y divide-line">
-          {categories.map((c) => (
-            <SwitchRow
-              key={c}
-              label={t(`settings.notify.${c}`)}
-              hint={t(`settings.notify.${c}.hint`)}
-              // Absent means on: the server says false for what is switched off.
-              checked={prefs.data[c] !== false}
-              onChange={(on) => set.mutate({ [c]: on })}
-            />
-          ))}
-        </div>
+        groups.map(({ name, categories }) => (
+          <section key={name} aria-labelledby={`notify-${name}`} className="mt-5 first:mt-0">
+            <h3 id={`notify-${name}`} className="mb-1 font-medium text-[13px] text-text-3">
+              {t(`settings.notify.group.${name}`)}
+            </h3>
+            <div className="divide-y divide-line">
+              {categories.map((c) => (
+                <SwitchRow
+                  key={c}
+                  label={t(`settings.notify.${c}`)}
+                  hint={t(`settings.notify.${c}.hint`)}
+                  // Absent means on: the server says false for what is switched off.
+                  checked={prefs.data[c] !== false}
+                  onChange={(on) => set.mutate({ [c]: on })}
+                />
+              ))}
+            </div>
+          </section>
+        ))
       )}
       <ErrorNote error={set.error} className="mt-4" />
     </Section>

@@ -1,15 +1,14 @@
-import { Pencil, Plug, Trash2 } from "lucide-react";
+import { Pencil, Plug } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import type { Service } from "#/api/tools";
 import { CheckboxRow } from "#/components/form/Checkbox";
 import { ErrorNote } from "#/components/form/ErrorNote";
 import { PasswordInput } from "#/components/form/PasswordInput";
-import { Section } from "#/components/form/Section";
 import { Select } from "#/components/form/Select";
+import { StoredList } from "#/components/form/StoredList";
 import { Button, IconButton } from "#/components/ui/button";
 import { Dialog } from "#/components/ui/dialog";
 import { Field, Input, Textarea } from "#/components/ui/input";
-import { Empty, Skeleton } from "#/components/ui/states";
 import { useT } from "#/i18n";
 import { fieldError } from "#/lib/errorText";
 import { nameList } from "#/lib/format";
@@ -18,63 +17,49 @@ import { useOwnAgents, useRemoveService, useSaveService, useServices } from "./s
 
 export function ServicesTab() {
   const t = useT();
-  const list = useServices();
   const agents = useOwnAgents();
   const [editing, setEditing] = useState<Service | "new" | null>(null);
-  const [removing, setRemoving] = useState<Service | null>(null);
-  const remove = useRemoveService();
-  const add = (
-    <Button variant="primary" onClick={() => setEditing("new")}>
-      {t("services.add")}
-    </Button>
-  );
   const namesOf = (s: Service) => s.agentIds.map((id) => agents.data?.find((a) => a.id === id)?.displayName).filter((n) => n !== undefined);
   return (
-    <Section title={t("settings.tab.services")} hint={t("services.hint")} action={list.data && list.data.length > 0 ? add : null}>
-      {list.isPending ? (
-        <Skeleton className="h-24 w-full" />
-      ) : !list.data ? (
-        <ErrorNote error={list.error} onRetry={() => void list.refetch()} />
-      ) : list.data.length === 0 ? (
-        <Empty
-          className="rounded-panel border border-line border-dashed"
-          icon={<Plug size={24} strokeWidth={1.5} />}
-          title={t("services.none")}
-          hint={t("services.noneHint")}
-          action={add}
-        />
-      ) : (
-        <ul className="divide-y divide-line rounded-panel border border-line">
-          {list.data.map((s) => (
-            <li key={s.id} className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-3">
-              <div className="min-w-0 flex-1 basis-48">
-                <p className="break-words font-medium text-side">
-                  <code className="font-mono">{s.name}</code>
-                  {!s.enabled && <span className="font-normal text-text-3"> · {t("services.off")}</span>}
-                </p>
-                <p className="break-all text-meta text-text-3">
-                  {s.baseUrl}
-                  {s.auth.fingerprint && (
-                    <>
-                      {" · "}
-                      <code className="font-mono">{s.auth.fingerprint}</code>
-                    </>
-                  )}
-                </p>
-                <p className="text-meta text-text-3">
-                  {t("services.operations", { n: s.operations.length })} · {namesOf(s).length > 0 ? nameList(namesOf(s)) : t("services.noAgent")}
-                </p>
-              </div>
-              <IconButton label={t("services.edit", { name: s.name })} onClick={() => setEditing(s)}>
-                <Pencil size={16} strokeWidth={1.75} />
-              </IconButton>
-              <IconButton label={t("services.remove", { name: s.name })} onClick={() => setRemoving(s)}>
-                <Trash2 size={16} strokeWidth={1.75} />
-              </IconButton>
-            </li>
-          ))}
-        </ul>
+    <StoredList
+      title={t("settings.tab.services")}
+      hint={t("services.hint")}
+      list={useServices()}
+      empty={{ icon: <Plug size={24} strokeWidth={1.5} />, title: t("services.none"), hint: t("services.noneHint") }}
+      addLabel={t("services.add")}
+      onAdd={() => setEditing("new")}
+      row={(s) => (
+        <>
+          <p className="break-words font-medium text-side">
+            <code className="font-mono">{s.name}</code>
+            {!s.enabled && <span className="font-normal text-text-3"> · {t("services.off")}</span>}
+          </p>
+          <p className="break-all text-meta text-text-3">
+            {s.baseUrl}
+            {s.auth.fingerprint && (
+              <>
+                {" · "}
+                <code className="font-mono">{s.auth.fingerprint}</code>
+              </>
+            )}
+          </p>
+          <p className="text-meta text-text-3">
+            {t("services.operations", { n: s.operations.length })} · {namesOf(s).length > 0 ? nameList(namesOf(s)) : t("services.noAgent")}
+          </p>
+        </>
       )}
+      actions={(s) => (
+        <IconButton label={t("services.edit", { name: s.name })} onClick={() => setEditing(s)}>
+          <Pencil size={16} strokeWidth={1.75} />
+        </IconButton>
+      )}
+      removal={{
+        label: (s) => t("services.remove", { name: s.name }),
+        title: (s) => t("services.remove", { name: s.name }),
+        hint: t("services.removeHint"),
+        run: useRemoveService(),
+      }}
+    >
       <Dialog
         open={editing !== null}
         onOpenChange={(open) => !open && setEditing(null)}
@@ -83,34 +68,7 @@ export function ServicesTab() {
       >
         {editing !== null && <ServiceForm service={editing === "new" ? undefined : editing} onDone={() => setEditing(null)} />}
       </Dialog>
-      <Dialog
-        open={removing !== null}
-        onOpenChange={(open) => {
-          if (open) return;
-          setRemoving(null);
-          remove.reset();
-        }}
-        title={t("services.remove", { name: removing?.name ?? "" })}
-        description={t("services.removeHint")}
-        width="sm"
-        footer={
-          <>
-            <Button autoFocus onClick={() => setRemoving(null)}>
-              {t("common.cancel")}
-            </Button>
-            <Button
-              variant="danger"
-              busy={remove.isPending}
-              onClick={() => removing && remove.mutate(removing.id, { onSuccess: () => setRemoving(null) })}
-            >
-              {t("common.remove")}
-            </Button>
-          </>
-        }
-      >
-        <ErrorNote error={remove.error} />
-      </Dialog>
-    </Section>
+    </StoredList>
   );
 }
 

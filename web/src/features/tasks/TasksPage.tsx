@@ -1,16 +1,17 @@
 import { ListChecks, Plus } from "lucide-react";
-import { type RefObject, useEffect, useRef, useState } from "react";
+import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
 import type { Id, Task } from "#/api/types";
 import { ErrorNote } from "#/components/form/ErrorNote";
+import { Select } from "#/components/form/Select";
 import { Button } from "#/components/ui/button";
 import { Empty, Skeleton } from "#/components/ui/states";
 import { useT } from "#/i18n";
 import { cx } from "#/lib/cx";
-import { dateTime } from "#/lib/format";
+import { exactTime, shortTime } from "#/lib/format";
 import { NewTaskDialog } from "./NewTaskDialog";
-import { useTasks } from "./queries";
+import { useAgentsToAsk, useTasks } from "./queries";
 import { StateBadge } from "./StateBadge";
-import { columnOf, columns, type TaskFilter, taskFilters } from "./states";
+import { columnOf, columns, failureWords, type TaskFilter, taskFilters } from "./states";
 import { TaskPanel } from "./TaskPanel";
 
 export const taskViews = ["list", "board"] as const;
@@ -19,12 +20,16 @@ export type TaskLook = (typeof taskViews)[number];
 type Props = {
   look: TaskLook;
   filter: TaskFilter;
+  /** Only what this participant does. */
+  who: Id | null;
   openId: Id | null;
-  onChange: (next: { look?: TaskLook; filter?: TaskFilter; task?: Id | null }) => void;
+  onChange: (next: { look?: TaskLook; filter?: TaskFilter; who?: Id | null; task?: Id | null }) => void;
+  /** What the run of a task asks permission for. */
+  requests?: ((task: Id) => ReactNode) | undefined;
 };
 
 /** All tasks that concern the person: a list or a board, and one of them beside it. */
-export function TasksPage({ look, filter, openId, onChange }: Props) {
+export function TasksPage({ look, filter, who, openId, onChange, requests }: Props) {
   const t = useT();
   const [asking, setAsking] = useState(false);
   const made = (task: Id) => {
@@ -58,14 +63,23 @@ export function TasksPage({ look, filter, openId, onChange }: Props) {
               words={(v) => t(`tasks.view.${v}`)}
               onChoose={(v) => onChange({ look: v })}
             />
+            <Who value={who} onChoose={(id) => onChange({ who: id })} />
           </div>
-          <Everything look={look} filter={filter} openId={openId} onOpen={(task) => onChange({ task })} />
+          <Everything
+            look={look}
+            filter={filter}
+            who={who}
+            openId={openId}
+            onOpen={(task) => onChange({ task })}
+            onAll={() => onChange({ who: null, filter: "all" })}
+            onNew={() => setAsking(true)}
+          />
         </div>
       </section>
       {openId && (
         <aside className="h-full min-w-0 flex-1 overflow-y-auto border-line lg:max-w-[480px] lg:border-l">
           <h1 className="sr-only lg:hidden">{t("tasks.title")}</h1>
-          <TaskPanel key={openId} id={openId} onClose={() => onChange({ task: null })} onOpen={(task) => onChange({ task })} />
+          <TaskPanel key={openId} id={openId} onClose={() => onChange({ task: null })} onOpen={(task) => onChange({ task })} requests={requests} />
         </aside>
       )}
       <NewTaskDialog open={asking} onOpenChange={setAsking} onMade={made} />
@@ -97,13 +111,45 @@ function Choice<V extends string>({ label, all, value, words, onChoose }: Choice
   );
 }
 
-type BodyProps = { look: TaskLook; filter: TaskFilter; openId: Id | null; onOpen: (id: Id | null) => void };
-
-function Everything({ look, filter, openId, onOpen }: BodyProps) {
+/** Whose tasks; all when nobody is chosen. */
+function Who({ value, onChoose }: { value: Id | null; onChoose: (id: Id | null) => void }) {
   const t = useT();
-  const list = useTasks(filter);
+  const agents = useAgentsToAsk().data ?? [];
+  // Of one agent everything is shown anyway, unless an address asks for it.
+  if (agents.length < 2 && value === null) return null;
+  return (
+    <Select
+      aria-label={t("tasks.who")}
+      value={value ?? ""}
+      onChange={(e) => onChoose(e.target.value || null)}
+      className="h-8 max-w-52 text-side coarse:h-10"
+    >
+      <option value="">{t("tasks.whoAll")}</option>
+      {agents.map((a) => (
+        <option key={a.id} value={a.id}>
+          {a.displayName}
+        </option>
+      ))}
+      {value !== null && !agents.some((a) => a.id === value) && <option value={value}>{t("tasks.whoOther")}</option>}
+    </Select>
+  );
+}
+
+type BodyProps = {
+  look: TaskLook;
+  filter: TaskFilter;
+  who: Id | null;
+  openId: Id | null;
+  onOpen: (id: Id | null) => void;
+  onAll: () => void;
+  onNew: () => void;
+};
+
+function Everything({ look, filter, who, openId, onOpen, onAll, onNew }: BodyProps) {
+  const t = useT();
+  const list = useTasks(filter, who);
   const box = useRef<HTMLDivElement>(null);
-  useKeys(box, openId !== null, () => onOpen(null));
+  useKeys(box, openId !== null, () => onOpen(null), onNew);
   if (list.isPending) {
     return (
       <div role="status" aria-busy="true" aria-label={t("common.loading")} className="flex flex-col gap-2">
@@ -114,7 +160,17 @@ function Everything({ look, filter, openId, onOpen }: BodyProps) {
   }
   if (!list.data) return <ErrorNote error={list.error} onRetry={() => void list.refetch()} />;
   const all = list.data.pages.flatMap((p) => p.tasks);
-  if (all.length === 0) return <Empty icon={<ListChecks size={28} strokeWidth={1.5} />} title={t("tasks.none")} hint={t("tasks.noneHint")} />;
+  if (all.length === 0) {
+    const narrowed = who !== null || filter !== "open";
+    return (
+      <Empty
+        icon={<ListChecks size={28} strokeWidth={1.5} />}
+        title={t("tasks.none")}
+        hint={narrowed ? t("tasks.noneFilter") : t("tasks.noneHint")}
+        action={narrowed && filter !== "all" ? <Button onClick={onAll}>{t("tasks.showAll")}</Button> : undefined}
+      />
+    );
+  }
   return (
     <div ref={box}>
       <p className="mb-2 text-meta text-text-3 coarse:hidden">{t("tasks.keys")}</p>
@@ -149,11 +205,17 @@ function Board({ tasks, openId, onOpen }: RowsProps) {
       {columns.map((column) => {
         const here = tasks.filter((task) => columnOf(task.status) === column);
         return (
-          <section key={column} aria-labelledby={`column-${column}`} className="min-w-0">
+          <section key={column} data-column={column} aria-labelledby={`column-${column}`} className="min-w-0">
             <h2 id={`column-${column}`} className="mb-2 font-medium text-side text-text-2">
               {t(`tasks.column.${column}`)} <span className="text-text-3 tabular-nums">{here.length}</span>
             </h2>
-            <List tasks={here} openId={openId} onOpen={onOpen} />
+            {here.length > 0 ? (
+              <List tasks={here} openId={openId} onOpen={onOpen} />
+            ) : (
+              <p className="rounded-panel border border-line border-dashed px-3.5 py-3 text-meta text-text-3 max-sm:hidden">
+                {t("tasks.columnEmpty")}
+              </p>
+            )}
           </section>
         );
       })}
@@ -180,18 +242,24 @@ function Card({ task, current, onOpen }: { task: Task; current: boolean; onOpen:
         <StateBadge status={task.status} endKind={task.endKind} working={task.working ?? false} />
       </span>
       <span className="break-words text-meta text-text-3">
-        {[who && t("tasks.by", { name: who }), task.requester && t("tasks.for", { name: task.requester.displayName }), dateTime(task.updatedAt)]
-          .filter(Boolean)
-          .join(" · ")}
+        {[who && t("tasks.by", { name: who }), task.requester && t("tasks.for", { name: task.requester.displayName })].filter(Boolean).join(" · ")}
+        {" · "}
+        <time dateTime={task.updatedAt} title={exactTime(task.updatedAt)}>
+          {shortTime(task.updatedAt)}
+        </time>
       </span>
+      {task.failure && <span className="break-words text-bad-text text-meta">{failureWords(task.failure).title}</span>}
     </button>
   );
 }
 
-/** J and K move among the tasks, Escape closes the one beside them. Keys do nothing while somebody types or a dialog is open. */
-function useKeys(box: RefObject<HTMLDivElement | null>, open: boolean, close: () => void): void {
-  const latest = useRef({ open, close });
-  latest.current = { open, close };
+/**
+ * J and K move among the tasks, H and L (or the arrows) between the columns of the board, N asks for a new one, Escape closes the one beside them. Keys do
+ * nothing while somebody types or a dialog is open.
+ */
+function useKeys(box: RefObject<HTMLDivElement | null>, open: boolean, close: () => void, ask: () => void): void {
+  const latest = useRef({ open, close, ask });
+  latest.current = { open, close, ask };
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const target = event.target as HTMLElement | null;
@@ -202,15 +270,40 @@ function useKeys(box: RefObject<HTMLDivElement | null>, open: boolean, close: ()
         event.preventDefault();
         return;
       }
-      if (event.key !== "j" && event.key !== "k") return;
-      const cards = [...(box.current?.querySelectorAll<HTMLElement>("[data-task]") ?? [])];
-      const at = cards.indexOf(document.activeElement as HTMLElement);
-      const next = cards[event.key === "j" ? Math.min(at + 1, cards.length - 1) : Math.max(at - 1, 0)];
-      next?.focus();
-      next?.scrollIntoView({ block: "nearest" });
+      if (event.key === "n") {
+        latest.current.ask();
+        event.preventDefault();
+        return;
+      }
+      const next = neighbour(box.current, event.key);
+      if (!next) return;
+      next.focus();
+      next.scrollIntoView({ block: "nearest" });
       event.preventDefault();
     };
     window.addEventListener("keydown", onKey);
     return () => window.removeEventListener("keydown", onKey);
   }, [box]);
+}
+
+/** The card that a key leads to from the one with the focus; null when the key means nothing there. */
+function neighbour(box: HTMLElement | null, key: string): HTMLElement | null {
+  const cards = [...(box?.querySelectorAll<HTMLElement>("[data-task]") ?? [])];
+  const current = document.activeElement as HTMLElement | null;
+  const at = current ? cards.indexOf(current) : -1;
+  const arrows = at >= 0;
+  if (key === "j" || (arrows && key === "ArrowDown")) return cards[Math.min(at + 1, cards.length - 1)] ?? null;
+  if (key === "k" || (arrows && key === "ArrowUp")) return cards[Math.max(at - 1, 0)] ?? null;
+  const side = key === "h" || (arrows && key === "ArrowLeft") ? -1 : key === "l" || (arrows && key === "ArrowRight") ? 1 : 0;
+  if (side === 0) return null;
+  const all = [...(box?.querySelectorAll<HTMLElement>("[data-column]") ?? [])];
+  if (!current || at < 0) return cards[0] ?? null;
+  const here = all.findIndex((c) => c.contains(current));
+  const row = [...(all[here]?.querySelectorAll<HTMLElement>("[data-task]") ?? [])].indexOf(current);
+  // An empty column is passed over.
+  for (let n = here + side; n >= 0 && n < all.length; n += side) {
+    const there = all[n]?.querySelectorAll<HTMLElement>("[data-task]") ?? [];
+    if (there.length > 0) return there[Math.min(row, there.length - 1)] ?? null;
+  }
+  return null;
 }

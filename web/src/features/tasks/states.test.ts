@@ -1,6 +1,8 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Task } from "#/api/types";
-import { cardOf, columnOf, filterQuery, fits, stateWords, toneOf, withTask } from "./states";
+import { isKey } from "#/i18n";
+import { cardOf, columnOf, failureWords, filterQuery, fits, inQueueOrder, joinOf, joinWords, stateWords, toneOf, withTask } from "./states";
 
 const task = (id: string, status: string, updatedAt: string): Task => ({
   id,
@@ -58,5 +60,58 @@ describe("T1: how tasks stand", () => {
       title: "T",
     });
     expect(cardOf({ messageType: null, content: "x", metadata: { task_id: "t" } })).toBeNull();
+  });
+
+  it("folds the newest row of a task into its card", () => {
+    const row = (kind: string, extra: object, meta: object = {}) => ({
+      messageType: "StatusUpdate",
+      content: JSON.stringify({ lifecycle_type: kind, title: "Count", assignee_name: "Nova", ...extra }),
+      metadata: { task_id: "t", task_title: "Count", ...meta },
+    });
+    const asked = row("task_in_progress", { summary: "Which colour?", ask_id: "a" });
+    expect(cardOf(row("task_delegated", {}, { task_status: "blocked" }), asked)?.summary).toBe("Which colour?");
+    expect(cardOf(row("task_delegated", {}, { task_status: "in_progress" }), asked)?.summary).toBe("");
+    const failed = row("task_failed", { error: { code: "rate_limited", message: "429" }, end_kind: "failed", duration_seconds: 61 });
+    const card = cardOf(row("task_delegated", {}, { task_status: "failed" }), failed);
+    expect(card).toMatchObject({ failure: { code: "rate_limited", message: "429" }, endKind: "failed", seconds: 61 });
+    const empty = row("task_complete", { end_kind: "empty" });
+    expect(toneOf("complete", cardOf(row("task_delegated", {}, { task_status: "complete" }), empty)?.endKind)).toBe("wait");
+  });
+
+  it("has words for every reason of the closed list", () => {
+    const source = readFileSync("../internal/task/failure.go", "utf8");
+    const codes = [...source.matchAll(/Code\w+\s*=\s*"([a-z_]+)"/g), ...source.matchAll(/\{"([a-z_]+)", "(?:tool|platform)"/g)].map((m) => m[1]);
+    expect(codes.length).toBeGreaterThan(15);
+    for (const code of codes) expect(isKey(`tasks.failure.${code}`), code).toBe(true);
+    expect(failureWords({ code: "rate_limited", message: "429" })).toMatchObject({ detail: "429" });
+    expect(failureWords({ code: "brand_new", message: "As told." })).toEqual({ title: "As told.", detail: "" });
+  });
+
+  it("says what parts are waited for", () => {
+    const parts = [task("a", "complete", "1"), task("b", "pending", "1"), task("c", "failed", "1")];
+    expect(joinWords(null, parts)).toBe("2 of 3 have ended");
+    expect(joinWords({ mode: "all" }, parts)).toContain("all");
+    expect(joinWords({ mode: "any", firedAt: "x" }, parts)).not.toBe(joinWords({ mode: "any" }, parts));
+    expect(joinOf(3, 3)).toBeUndefined();
+    expect(joinOf(1, 3)).toEqual({ mode: "any" });
+    expect(joinOf(2, 3)).toEqual({ mode: "count", count: 2 });
+  });
+
+  it("keeps a list of one participant to what they do", () => {
+    const theirs = { ...task("a", "pending", "1"), assignedTo: ["nova"] };
+    expect(fits("open", theirs, "nova")).toBe(true);
+    expect(fits("open", theirs, "vela")).toBe(false);
+    expect(filterQuery("open", "nova").who).toBe("nova");
+  });
+
+  it("orders the queue of an agent as it will be taken", () => {
+    const list = [
+      { ...task("parked", "blocked", "1"), insertedAt: "1" },
+      { ...task("late", "pending", "1"), insertedAt: "3" },
+      { ...task("early", "pending", "1"), insertedAt: "2" },
+      { ...task("urgent", "pending", "1"), insertedAt: "4", priority: 5 },
+      { ...task("runs", "in_progress", "1"), insertedAt: "5" },
+    ];
+    expect(inQueueOrder(list).map((x) => x.id)).toEqual(["runs", "urgent", "early", "late", "parked"]);
   });
 });

@@ -1,5 +1,7 @@
-import { Ban, Clock, CornerUpLeft, Hourglass, TerminalSquare, TriangleAlert, UserX } from "lucide-react";
+import { Link } from "@tanstack/react-router";
+import { Ban, Check, Clock, CornerUpLeft, Hourglass, ListChecks, TerminalSquare, TriangleAlert, UserX } from "lucide-react";
 import { memo, type ReactNode } from "react";
+import type { Receipt } from "#/api/types";
 import { AgentBadge } from "#/components/AgentBadge";
 import { Markdown } from "#/components/markdown/Markdown";
 import { Avatar } from "#/components/ui/avatar";
@@ -36,9 +38,11 @@ type Props = {
   selfId: string;
   people: readonly Mentionable[];
   handlers: MessageHandlers;
+  /** What became of it with agents that read it in a tool of their own. */
+  receipts?: readonly Receipt[] | undefined;
 };
 
-export const MessageRow = memo(function MessageRow({ message, growing, first, parent, selfId, people, handlers }: Props) {
+export const MessageRow = memo(function MessageRow({ message, growing, first, parent, selfId, people, handlers, receipts }: Props) {
   const own = message.senderId === selfId;
   const local = message.local;
   const mentionsMe = !own && mentions(message, selfId);
@@ -81,7 +85,8 @@ export const MessageRow = memo(function MessageRow({ message, growing, first, pa
           <Body message={message} growing={growing} selfId={selfId} people={people} />
         </div>
         {(message.reactions?.length ?? 0) > 0 && <Reactions message={message} selfId={selfId} people={people} onReact={handlers.react} />}
-        <State message={message} own={own} people={people} handlers={handlers} />
+        <Origin message={message} />
+        <State message={message} own={own} people={people} handlers={handlers} receipts={receipts} />
       </div>
       {!local && !growing && <MessageActions message={message} own={own} handlers={handlers} />}
     </article>
@@ -237,17 +242,35 @@ function Reactions({
   );
 }
 
+/** A result leads to the task that it is of. */
+function Origin({ message }: { message: TimelineMessage }) {
+  const t = useT();
+  const task = message.metadata?.["task_report"];
+  if (typeof task !== "string" || message.messageType === "StatusUpdate") return null;
+  const asks = typeof message.metadata?.["ask_id"] === "string";
+  return (
+    <p className="mt-1 text-meta">
+      <Link to="/tasks" search={{ task }} className="hit inline-flex items-center gap-1.5 rounded-control text-text-3 hover:text-text">
+        <ListChecks size={14} strokeWidth={1.75} aria-hidden="true" />
+        {t(asks ? "message.ofTaskAsk" : "message.ofTask")}
+      </Link>
+    </p>
+  );
+}
+
 /** One line below the text while there is something to say about its fate. */
 function State({
   message,
   own,
   people,
   handlers,
+  receipts,
 }: {
   message: TimelineMessage;
   own: boolean;
   people: readonly Mentionable[];
   handlers: MessageHandlers;
+  receipts: readonly Receipt[] | undefined;
 }) {
   const t = useT();
   const { local } = message;
@@ -296,6 +319,26 @@ function State({
   if (missed) {
     const nameOf = (idOrName: string) => people.find((p) => p.id === idOrName)?.displayName ?? (/^[0-9a-f-]{36}$/.test(idOrName) ? "" : idOrName);
     return <Line icon={<Ban size={14} strokeWidth={1.75} />}>{notAnsweredText(missed, nameOf, (names) => nameList(names))}</Line>;
+  }
+  // Agents that read in a terminal answer there or not at all: that they have read it is all there is to know.
+  const waits = (receipts ?? []).filter((r) => r.state === "waiting");
+  const read = (receipts ?? []).filter((r) => r.state === "read");
+  if (waits.length + read.length > 0) {
+    const names = (list: readonly Receipt[]) => nameList(list.map((r) => r.agentName || t("common.agent")));
+    return (
+      <>
+        {waits.length > 0 && (
+          <Line tone="wait" icon={<Hourglass size={14} strokeWidth={1.75} />}>
+            {t("message.receipt.waiting", { names: names(waits) })}
+          </Line>
+        )}
+        {read.length > 0 && (
+          <Line icon={<Check size={14} strokeWidth={1.75} />}>
+            <span title={read[0]?.at && exactTime(read[0].at)}>{t("message.receipt.read", { names: names(read) })}</span>
+          </Line>
+        )}
+      </>
+    );
   }
   const outside = own ? namesIn(message.metadata?.["unresolved_mentions"]) : [];
   if (outside.length > 0) {

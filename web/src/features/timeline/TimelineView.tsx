@@ -1,5 +1,6 @@
 import { ArrowDown } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import type { Receipt } from "#/api/types";
 import { Button } from "#/components/ui/button";
 import { Spinner } from "#/components/ui/spinner";
 import { tn, useLocale, useT } from "#/i18n";
@@ -31,8 +32,12 @@ export interface TimelineProps {
   beginning: ReactNode;
   /** Buttons of a row that tells of a failed turn. */
   errorActions?: (message: TimelineMessage) => ReactNode;
-  /** What stands in the place of a notice that is more than its words, such as a task; null for the words. */
-  cardFor?: (message: TimelineMessage) => ReactNode;
+  /** The card of a task by its first and its newest row; null when the rows cannot be read. */
+  taskCard?: (message: TimelineMessage, latest: TimelineMessage) => ReactNode;
+  /** One line that says how a task came to a stop. */
+  taskNote?: (message: TimelineMessage) => ReactNode;
+  /** What became of a message with the agents that read it elsewhere. */
+  receiptsOf?: (messageId: string) => readonly Receipt[];
 }
 
 /** Pages fetched by themselves to find where reading stopped. */
@@ -41,7 +46,17 @@ const MAX_CHASE = 12;
 // Where a reader was when they left a room, for coming back within one visit.
 const places = new Map<string, Anchor>();
 
-const guesses: Record<Row["kind"], number> = { start: 120, day: 44, unread: 32, message: 84, notice: 40, error: 90, stream: 120 };
+const guesses: Record<Row["kind"], number> = {
+  start: 120,
+  day: 44,
+  unread: 32,
+  message: 84,
+  notice: 40,
+  task: 92,
+  taskNote: 40,
+  error: 90,
+  stream: 120,
+};
 
 export function TimelineView(props: TimelineProps) {
   const { roomId, title, items, streams, selfId, people, avatarOf, readUpTo, readSeq, hasOlder, loadingOlder, olderError, loadOlder, onSeenEnd } =
@@ -158,7 +173,9 @@ export function TimelineView(props: TimelineProps) {
                 avatarOf={avatarOf}
                 beginning={props.beginning}
                 errorActions={props.errorActions}
-                cardFor={props.cardFor}
+                taskCard={props.taskCard}
+                taskNote={props.taskNote}
+                receiptsOf={props.receiptsOf}
               />
             </div>
           ))}
@@ -191,12 +208,12 @@ function guess(row: Row | undefined): number {
   return (row.first ? 44 : 4) + Math.max(1, Math.ceil(row.message.content.length / 90)) * 23;
 }
 
-type RowViewProps = Pick<TimelineProps, "selfId" | "people" | "avatarOf" | "beginning" | "errorActions" | "cardFor"> & {
+type RowViewProps = Pick<TimelineProps, "selfId" | "people" | "avatarOf" | "beginning" | "errorActions" | "taskCard" | "taskNote" | "receiptsOf"> & {
   row: Row;
   handlers: MessageHandlers;
 };
 
-function RowView({ row, selfId, people, handlers, avatarOf, beginning, errorActions, cardFor }: RowViewProps) {
+function RowView({ row, selfId, people, handlers, avatarOf, beginning, errorActions, taskCard, taskNote, receiptsOf }: RowViewProps) {
   switch (row.kind) {
     case "start":
       return <>{beginning}</>;
@@ -205,7 +222,11 @@ function RowView({ row, selfId, people, handlers, avatarOf, beginning, errorActi
     case "unread":
       return <UnreadRow />;
     case "notice":
-      return <>{cardFor?.(row.message) ?? <NoticeRow message={row.message} />}</>;
+      return <NoticeRow message={row.message} />;
+    case "task":
+      return <>{taskCard?.(row.message, row.latest) ?? <NoticeRow message={row.message} />}</>;
+    case "taskNote":
+      return <>{taskNote?.(row.message) ?? <NoticeRow message={row.message} />}</>;
     case "error":
       return <ErrorRow message={row.message} actions={errorActions?.(row.message)} />;
     case "stream":
@@ -223,7 +244,16 @@ function RowView({ row, selfId, people, handlers, avatarOf, beginning, errorActi
       );
     case "message":
       return (
-        <MessageRow message={row.message} growing={false} first={row.first} parent={row.parent} selfId={selfId} people={people} handlers={handlers} />
+        <MessageRow
+          message={row.message}
+          growing={false}
+          first={row.first}
+          parent={row.parent}
+          selfId={selfId}
+          people={people}
+          handlers={handlers}
+          receipts={row.message.local ? undefined : receiptsOf?.(row.message.id)}
+        />
       );
   }
 }

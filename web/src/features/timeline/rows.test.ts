@@ -74,4 +74,25 @@ describe("rows of a timeline", () => {
     const list = [msg("ai", 0, { metadata: { stream_id: "s" } }), msg("ai", 1, { metadata: { stream_id: "s" } })];
     expect(new Set(rows(list).map((r) => r.key)).size).toBe(3);
   });
+
+  it("makes one card of all rows of a task, and one line where it stopped further below", () => {
+    const stage = (minutes: number, kind: string, task = "t") =>
+      msg("ai", minutes, { messageType: "StatusUpdate", metadata: { task_id: task }, content: JSON.stringify({ lifecycle_type: kind }) });
+    const [asked, ended] = [stage(0, "task_delegated"), stage(1, "task_failed")];
+    const near = rows([asked, ended]);
+    expect(near.map((r) => r.kind)).toEqual(["day", "task"]);
+    expect(near[1]).toMatchObject({ message: { id: asked.id }, latest: { id: ended.id } });
+    const far = rows([asked, stage(0, "task_delegated", "u"), msg("a", 1), ended]);
+    expect(far.map((r) => r.kind)).toEqual(["day", "task", "task", "message", "taskNote"]);
+    expect(far[1]).toMatchObject({ latest: { id: ended.id } });
+  });
+
+  it("hides the stages and nudges of tasks, and nothing that names no task", () => {
+    const list = [
+      msg("ai", 0, { messageType: "TaskProgress", metadata: { task_id: "t" } }),
+      msg("ai", 1, { messageType: "StatusUpdate", metadata: { task_id: "t", parked_recheck: true } }),
+      msg("ai", 2, { messageType: "TaskComplete" }),
+    ];
+    expect(kinds(list)).toEqual(["day", "message"]);
+  });
 });

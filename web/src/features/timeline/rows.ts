@@ -25,6 +25,10 @@ export type Row =
   | { kind: "unread"; key: "unread" }
   | { kind: "message"; key: string; message: TimelineMessage; first: boolean; parent: TimelineMessage | null }
   | { kind: "notice"; key: string; message: TimelineMessage }
+  /** The one card of a task: `message` is its first row, `latest` the newest. */
+  | { kind: "task"; key: string; message: TimelineMessage; latest: TimelineMessage }
+  /** A task came to a stop while others were writing below its card: one line where it happened. */
+  | { kind: "taskNote"; key: string; message: TimelineMessage }
   | { kind: "error"; key: string; message: TimelineMessage }
   | { kind: "stream"; key: string; stream: TimelineStream; first: boolean };
 
@@ -38,8 +42,21 @@ export function typeOf(message: Message): string {
   return message.messageType || message.contentType || "text";
 }
 
+// Stages of a task as other servers' agents write them: the card of the task says it all (contract 5.3).
+const stages = new Set(["TaskProgress", "TaskComplete", "TaskFail", "TaskAccept", "TaskReject"]);
+const nudges = ["parked_recheck", "commitment_recheck", "thread_nudge", "nudge_kind"];
+
 export function isHidden(message: Message): boolean {
-  return hidden.has(typeOf(message)) || message.threadOnly === true;
+  const type = typeOf(message);
+  if (hidden.has(type) || message.threadOnly === true) return true;
+  if (stages.has(type)) return typeof message.metadata?.["task_id"] === "string";
+  return message.messageType === "StatusUpdate" && nudges.some((key) => message.metadata?.[key]);
+}
+
+/** The task that a row tells of, when it is a row of its card. */
+function cardTask(message: Message): string | null {
+  const id = message.messageType === "StatusUpdate" ? message.metadata?.["task_id"] : null;
+  return typeof id === "string" ? id : null;
 }
 
 export function isError(message: Message): boolean {
@@ -78,9 +95,18 @@ export function buildRows({ items, streams, selfId, readUpTo, readSeq, reachedSt
   let day = "";
   let previous: TimelineMessage | null = null;
   let divided = readUpTo == null;
+  const cards = new Map<string, { row: Extract<Row, { kind: "task" }>; at: number }>();
+  let written = 0;
   if (reachedStart) rows.push({ kind: "start", key: "start" });
   for (const message of items) {
     if (isHidden(message)) continue;
+    const task = cardTask(message);
+    const card = task === null ? undefined : cards.get(task);
+    if (card) {
+      card.row.latest = message;
+      // Directly below its card the card itself says it.
+      if (card.at === written) continue;
+    }
     const at = message.insertedAt;
     const thisDay = dayKey(at);
     if (thisDay !== day) {
@@ -97,9 +123,18 @@ export function buildRows({ items, streams, selfId, readUpTo, readSeq, reachedSt
     let key = messageKey(message);
     if (used.has(key)) key = `m:${message.id}`;
     used.add(key);
-    if (isError(message)) {
+    if (card) {
+      rows.push({ kind: "taskNote", key, message });
+      previous = null;
+    } else if (task !== null) {
+      const row = { kind: "task" as const, key, message, latest: message };
+      rows.push(row);
+      cards.set(task, { row, at: written });
+      previous = null;
+    } else if (isError(message)) {
       rows.push({ kind: "error", key, message });
       previous = null;
+      written++;
     } else if (isNotice(message)) {
       rows.push({ kind: "notice", key, message });
       previous = null;
@@ -107,6 +142,7 @@ export function buildRows({ items, streams, selfId, readUpTo, readSeq, reachedSt
       const parent = message.parentMessageId ? (byId.get(message.parentMessageId) ?? null) : null;
       rows.push({ kind: "message", key, message, first: startsBlock(previous, message, parent), parent });
       previous = message;
+      written++;
     }
   }
   for (const stream of streams) {

@@ -110,4 +110,6 @@ export const decisions = {
   "keys.deny": "Deny",
   "keys.change": "Change what will run",
   "notice.approval_not_resumed": "{agent} could not go on after the answer about {tool}. Ask again if it is still needed.",
+  "decisions.allowed.agentHint": "Given by you when you approved something. Each ends by itself, and you can take it back.",
+  "decisions.allowed.agentNone": "It asks you every time.",
 } as const;

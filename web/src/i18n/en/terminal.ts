@@ -29,4 +29,6 @@ export const terminal = {
   "terminal.startedAt": "{tool} has started in {where}",
   "terminal.ended": "{tool} has ended: {prompts} prompts, {tools} tool calls",
   "terminal.lost": "{tool} has fallen silent: {prompts} prompts, {tools} tool calls",
+  "terminal.all": "Terminal sessions",
+  "terminal.allHint": "Your own Claude Code and Codex sessions that are shown here.",
 } as const;

@@ -112,4 +112,6 @@ export const decisions: Record<keyof typeof en, string> = {
   "keys.deny": "拒绝",
   "keys.change": "修改将要运行的内容",
   "notice.approval_not_resumed": "得到关于 {tool} 的回答后，{agent} 未能继续。如仍需要，请重新请求。",
+  "decisions.allowed.agentHint": "你在批准时给出的许可。到期自动失效，也可以随时收回。",
+  "decisions.allowed.agentNone": "它每次都会先问你。",
 };

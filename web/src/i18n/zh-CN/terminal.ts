@@ -30,4 +30,6 @@ export const terminal: Record<keyof typeof en, string> = {
   "terminal.startedAt": "{tool} 已在 {where} 启动",
   "terminal.ended": "{tool} 已结束：{prompts} 次输入，{tools} 次工具调用",
   "terminal.lost": "{tool} 没有了动静：{prompts} 次输入，{tools} 次工具调用",
+  "terminal.all": "终端会话",
+  "terminal.allHint": "显示在这里的你自己的 Claude Code 和 Codex 会话。",
 };

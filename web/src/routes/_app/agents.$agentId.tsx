@@ -1,5 +1,7 @@
 import { createFileRoute } from "@tanstack/react-router";
 import { AgentPage, type AgentTab, agentTabs } from "#/features/agents/AgentPage";
+import { AgentGrants } from "#/features/decisions/AgentGrants";
+import { AgentQueue } from "#/features/tasks/AgentQueue";
 
 export const Route = createFileRoute("/_app/agents/$agentId")({
   validateSearch: (search: Record<string, unknown>): { tab?: AgentTab } => {
@@ -18,6 +20,8 @@ function Page() {
       key={agentId}
       agentId={agentId}
       tab={tab ?? "overview"}
+      queue={<AgentQueue agentId={agentId} />}
+      grants={<AgentGrants agentId={agentId} />}
       onTab={(next) => void navigate({ search: next === "overview" ? {} : { tab: next }, replace: true })}
     />
   );

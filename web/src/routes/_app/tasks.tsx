@@ -1,33 +1,44 @@
 import { createFileRoute } from "@tanstack/react-router";
+import { TaskRequests } from "#/features/decisions/TaskRequests";
 import { type TaskFilter, taskFilters } from "#/features/tasks/states";
 import { type TaskLook, TasksPage, taskViews } from "#/features/tasks/TasksPage";
 
-type Search = { look?: TaskLook; filter?: TaskFilter; task?: string };
+type Search = { look?: TaskLook; filter?: TaskFilter; who?: string; task?: string };
 
 export const Route = createFileRoute("/_app/tasks")({
   validateSearch: (search: Record<string, unknown>): Search => {
     const look = taskViews.find((x) => x === search["look"]);
     const filter = taskFilters.find((x) => x === search["filter"]);
-    const task = typeof search["task"] === "string" ? search["task"] : "";
-    return { ...(look && look !== "list" ? { look } : {}), ...(filter && filter !== "open" ? { filter } : {}), ...(task ? { task } : {}) };
+    const word = (key: string) => (typeof search[key] === "string" ? search[key] : "");
+    const [who, task] = [word("who"), word("task")];
+    return {
+      ...(look && look !== "list" ? { look } : {}),
+      ...(filter && filter !== "open" ? { filter } : {}),
+      ...(who ? { who } : {}),
+      ...(task ? { task } : {}),
+    };
   },
   component: Page,
 });
 
 function Page() {
-  const { look, filter, task } = Route.useSearch();
+  const { look, filter, who, task } = Route.useSearch();
   const navigate = Route.useNavigate();
   return (
     <TasksPage
       look={look ?? "list"}
       filter={filter ?? "open"}
+      who={who ?? null}
       openId={task ?? null}
+      requests={(id) => <TaskRequests taskId={id} />}
       onChange={(next) =>
         void navigate({
           search: (old: Search) => {
             const all: Search = { ...old };
             if (next.look) all.look = next.look;
             if (next.filter) all.filter = next.filter;
+            if (next.who === null) delete all.who;
+            else if (next.who) all.who = next.who;
             if (next.task === null) delete all.task;
             else if (next.task) all.task = next.task;
             return all;
