@@ -16,6 +16,7 @@ type Out struct {
 	Event   string
 	Payload any
 	Class   realtime.Class
+	More    bool // see realtime.Message
 	// Before runs right before the event is sent. It must not block.
 	Before func()
 	// After runs once the event is on its way. It must not block.
@@ -45,7 +46,7 @@ func (e *Encoder) Deliver(ctx context.Context, events []event.Event) {
 			if o.Before != nil {
 				o.Before()
 			}
-			if err := e.Bus.BroadcastAll(o.Topics, realtime.Message{Event: o.Event, Payload: o.Payload, Class: o.Class}); err != nil {
+			if err := e.Bus.BroadcastAll(o.Topics, realtime.Message{Event: o.Event, Payload: o.Payload, Class: o.Class, More: o.More}); err != nil {
 				e.Log.ErrorContext(ctx, "event could not be sent", slog.String("event", o.Event), slog.Any("error", err))
 			}
 			if o.After != nil {

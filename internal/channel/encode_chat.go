@@ -18,7 +18,7 @@ func ChatEvents(rooms *Rooms, online present.Online) Encode {
 		case flow.MessagePosted:
 			m := present.Message(e.Message)
 			m.Seq = e.Seq
-			return []Out{{Topics: topic, Event: "new_message", Payload: m, Before: e.Before}}, true
+			return []Out{{Topics: topic, Event: "new_message", Payload: m, Before: e.Before, More: e.More != nil && e.More()}}, true
 		case flow.ConversationUpdated:
 			outs := make([]Out, len(e.To))
 			for i, to := range e.To {

@@ -26,7 +26,9 @@ const (
 // read (decision 21). Hidden rows move no list entry.
 func (c *Chat) announce(tx *pg.Tx, room *locked, m view.Message, seq int64, before func()) {
 	in := inRoom{room.ID}
-	tx.Publish(lane(room.ID), MessagePosted{inRoom: in, Message: m, Seq: seq, Before: before})
+	tx.Publish(lane(room.ID), MessagePosted{
+		inRoom: in, Message: m, Seq: seq, Before: before, More: func() bool { return c.gate.crowded(room.ID) },
+	})
 	if speak.Hidden(m.Type()) {
 		return
 	}

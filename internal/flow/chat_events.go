@@ -26,6 +26,9 @@ type MessagePosted struct {
 	// Before runs right before the event is sent; nil does nothing. It ends the
 	// stream that the message takes the place of: no frame of it may come after.
 	Before func()
+	// More says, when the event is sent, whether another message of the room is about
+	// to follow; nil says no.
+	More func() bool
 }
 
 // Recipients are participants that hear the same of one thing.

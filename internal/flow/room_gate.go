@@ -40,6 +40,15 @@ func (g *roomGate) enter(ctx context.Context, c id.Conversation) (leave func(), 
 	}
 }
 
+// crowded says whether others post in the room right now, beside one who asks from
+// inside.
+func (g *roomGate) crowded(c id.Conversation) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	w := g.rooms[c]
+	return w != nil && w.refs > 1
+}
+
 func (g *roomGate) grab(c id.Conversation) *doorway {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -44,6 +44,10 @@ type Message struct {
 
 	Droppable bool   // see Frame
 	Key       string // see Frame
+
+	// More says that another message of the topic is about to follow. A topic with a
+	// goroutine of its own waits for it, at most 10 ms, to send both in one write.
+	More bool
 }
 
 // Config of a Bus. The zero value is usable.
@@ -186,7 +190,7 @@ func (b *Bus) BroadcastEach(topic string, messages []Message) error {
 	}
 	for len(frames) > 0 {
 		n := cut(frames)
-		t.send(frames[:n])
+		t.send(frames[:n], false)
 		frames = frames[n:]
 	}
 	return nil

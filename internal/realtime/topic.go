@@ -36,6 +36,7 @@ type topic struct {
 	pending []outgoing
 	bytes   int // of pending
 	busy    bool
+	more    bool // more than what is pending is about to come
 
 	// Owned by the fan-out goroutine, which exists while busy.
 	fan fanOut
@@ -134,7 +135,7 @@ func (t *topic) broadcast(m Message, raw json.RawMessage) error {
 		return err
 	}
 	one := [1]outgoing{out}
-	t.send(one[:])
+	t.send(one[:], m.More)
 	return nil
 }
 
@@ -150,7 +151,7 @@ func newOutgoing(m Message, raw json.RawMessage) (outgoing, error) {
 }
 
 // send writes frames, or leaves them to the fan-out.
-func (t *topic) send(out []outgoing) {
+func (t *topic) send(out []outgoing, more bool) {
 	t.bus.metrics.broadcasts.Add(float64(len(out)))
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -169,6 +170,7 @@ func (t *topic) send(out []outgoing) {
 		t.pending = append(t.pending, out[i])
 		t.bytes += out[i].frame.Len()
 	}
+	t.more = more
 	if !t.busy {
 		t.busy = true
 		t.bus.running.Go(t.run)
@@ -215,16 +217,19 @@ type fanOut struct {
 // fewer than enough wait right after a round, the next one pauses as long as the
 // last took, at most longestPause, so that a busy room spends at most half of the
 // time on small rounds and leaves the processor to those who fill it. A frame that
-// comes when nothing is under way never waits.
+// comes when nothing is under way never waits, unless its sender says that others are
+// about to follow: these are waited for a step at a time, as long together.
 const (
 	enough       = 8
+	plenty       = 64
 	longestPause = 10 * time.Millisecond
+	step         = longestPause / 20
 )
 
 // run sends what is pending until nothing is. While one round writes, the next
 // gathers: under load this turns many frames into one write per subscriber.
 func (t *topic) run() {
-	var pause time.Duration
+	var pause, waited time.Duration
 	for {
 		t.mu.Lock()
 		if len(t.pending) == 0 {
@@ -241,7 +246,13 @@ func (t *topic) run() {
 		if pause > 0 && len(t.pending) < enough {
 			t.mu.Unlock()
 			time.Sleep(pause) //nolint:forbidigo // the pause is the point: frames gather in it
-			pause = 0
+			pause, waited = 0, pause
+			continue
+		}
+		if t.more && len(t.pending) < plenty && waited < longestPause {
+			t.mu.Unlock()
+			time.Sleep(step) //nolint:forbidigo // as above
+			pause, waited = 0, waited+step
 			continue
 		}
 		began := time.Now()
@@ -260,7 +271,7 @@ func (t *topic) run() {
 			t.round(rest[:n])
 			rest = rest[n:]
 		}
-		pause = min(time.Since(began), longestPause)
+		pause, waited = min(time.Since(began), longestPause), 0
 		clear(t.fan.queue)
 		if cap(t.fan.queue) > 4096 {
 			t.fan.queue = nil
