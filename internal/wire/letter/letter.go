@@ -84,6 +84,12 @@ func BodyHash(body string) string {
 // NackText is what a recipient signs to refuse a ciphertext (letters.md 1.3, 1.4).
 func NackText(address, hash string) []byte { return []byte("nack|" + address + "|" + hash) }
 
+// AddressText is what an identity signs to say that an agent of an agntchat server is written to with it, at that relay (ours).
+// It begins unlike the text of any call and of a refusal.
+func AddressText(agentID, address, relay string) []byte {
+	return []byte("agntchat-letter-address|" + agentID + "|" + address + "|" + relay)
+}
+
 // Auth proves who makes a call (letters.md 1.2).
 type Auth struct {
 	Fingerprint string `json:"fingerprint"`
@@ -118,7 +124,7 @@ var errBadKey = errors.New("letter: not a key or signature")
 
 // Verify reports whether signature, base64 with or without padding, is that of
 // signingKey over text. The error says that one of them is not base64 of the right
-// length.
+// length. Bodies of letters are opaque and not looked at (letters.md 1.3).
 func Verify(signingKey string, text []byte, signature string) (bool, error) {
 	key, err := decode(signingKey, ed25519.PublicKeySize)
 	if err != nil {
@@ -138,9 +144,15 @@ func IsKey(s string) bool {
 	return err == nil && !strings.HasSuffix(s, "=")
 }
 
+// decode reads base64 as the clients' own library does: with its padding or without, and nothing looser. Line breaks, stray bits
+// after the last byte or too much padding would give one key, and so one person, several texts.
 func decode(s string, size int) ([]byte, error) {
-	b, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(s, "="))
-	if err != nil || len(b) != size {
+	enc := base64.RawStdEncoding
+	if strings.HasSuffix(s, "=") {
+		enc = base64.StdEncoding
+	}
+	b, err := enc.Strict().DecodeString(s)
+	if err != nil || len(b) != size || strings.ContainsAny(s, "\r\n") {
 		return nil, errBadKey
 	}
 	return b, nil

@@ -238,6 +238,8 @@ func FuzzCanonical(f *testing.F) {
 	})
 }
 
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
 func TestL1_SignAndVerify(t *testing.T) {
 	t.Parallel()
 	pub, key, err := ed25519.GenerateKey(nil)
@@ -262,6 +264,21 @@ func TestL1_SignAndVerify(t *testing.T) {
 	}
 	if _, err := letter.Verify("short", text, a.Signature); err == nil {
 		t.Error("a key that is none is accepted")
+	}
+	// As strict as the clients' own library: one key has one text, and a signature two.
+	loose := func(s string) []string {
+		last := strings.IndexByte(alphabet, s[len(s)-1])
+		return []string{s[:len(s)-1] + string(alphabet[last+1]), s + "\n", s[:9] + "\r\n" + s[9:], s + "===", s + " ", strings.ReplaceAll(s, s[:1], "-")}
+	}
+	for _, s := range loose(a.SigningKey) {
+		if _, err := letter.Verify(s, text, a.Signature); err == nil || letter.IsKey(s) {
+			t.Errorf("%q is a key", s)
+		}
+	}
+	for _, s := range append(loose(a.Signature), a.Signature+"=") {
+		if ok, err := letter.Verify(a.SigningKey, text, s); ok || err == nil {
+			t.Errorf("%q is a signature", s)
+		}
 	}
 	if letter.IsAddress(strings.Repeat("A", 32)) || letter.IsHash("ab") || letter.IsKey(a.SigningKey+"=") || !letter.IsKey(a.SigningKey) {
 		t.Error("forms")
