@@ -183,7 +183,6 @@ func firstOf(values ...string) string {
 
 // passphrase finds the secret; it never asks (contract letters 2.3).
 func (c *Call) passphrase() (store.Passphrase, error) {
-	var file string
 	switch {
 	case c.Has("--passphrase"):
 		if c.Get("--passphrase") == "" {
@@ -191,14 +190,17 @@ func (c *Call) passphrase() (store.Passphrase, error) {
 		}
 		return store.NewPassphrase(c.Get("--passphrase")), nil
 	case c.Has("--passphrase-file"):
-		file = c.Get("--passphrase-file")
+		return c.passphraseFrom(c.Get("--passphrase-file"))
 	case c.Env.PassphraseFile != "":
-		file = c.Env.PassphraseFile
+		return c.passphraseFrom(c.Env.PassphraseFile)
 	case c.Env.Passphrase != "":
 		return store.NewPassphrase(c.Env.Passphrase), nil
-	default:
-		return store.Passphrase{}, usagef("no passphrase: pass --passphrase-file FILE, set RETALK_PASSPHRASE_FILE or RETALK_PASSPHRASE, or use --no-passphrase for an identity without one")
 	}
+	return store.Passphrase{}, usagef("no passphrase: pass --passphrase-file FILE, set RETALK_PASSPHRASE_FILE or RETALK_PASSPHRASE, or use --no-passphrase for an identity without one")
+}
+
+// passphraseFrom reads a passphrase file without the end of its line.
+func (c *Call) passphraseFrom(file string) (store.Passphrase, error) {
 	st, err := os.Stat(file)
 	if err != nil {
 		return store.Passphrase{}, usagef("passphrase file: %v", err)

@@ -11,7 +11,11 @@ import (
 )
 
 func (c *Call) outbox(ctx context.Context) error {
-	if c.Count() > 0 {
+	id := c.Pos(1)
+	switch {
+	case c.Pos(0) == "state" && id == "":
+		return usagef("outbox state needs the id of a letter")
+	case c.Count() > 0 && c.Pos(0) != "state":
 		return c.changeOutbox(ctx)
 	}
 	s, err := c.Store(ctx)
@@ -21,16 +25,42 @@ func (c *Call) outbox(ctx context.Context) error {
 	defer func() { _ = s.Close() }()
 	var rows []store.Outgoing
 	var unreadable []store.Unreadable
+	var arrived []store.Delivered
 	now := 0.0
 	err = s.Tx(ctx, func(tx *store.Tx) error {
 		var e1, e2 error
+		now = tx.Now()
+		if c.Has("--all") || id != "" {
+			if arrived, e1 = tx.Delivered(id); e1 != nil {
+				return e1
+			}
+		}
+		if id != "" {
+			row, ok, err := tx.OutboxRow(id)
+			if ok {
+				rows = []store.Outgoing{row}
+			}
+			return err
+		}
 		rows, e1 = tx.Outbox()
 		unreadable, e2 = tx.Unreadable()
-		now = tx.Now()
 		return errors.Join(e1, e2)
 	})
 	if err != nil {
 		return err
+	}
+	if id != "" && len(rows)+len(arrived) == 0 {
+		return fmt.Errorf("there is no such letter: %s (acknowledged letters are remembered up to a thousand)", post.Printable(id, 80))
+	}
+	for _, d := range arrived {
+		if c.Has("--json") {
+			err = c.line(post.Object{}.Add("id", d.ID).Add("to", d.Peer).Add("kind", d.Kind).Add("state", "acknowledged").Add("created", d.Created).Add("acknowledged", d.At).Bytes())
+		} else {
+			err = c.printf("%s\t%s\tacknowledged\t%s\t", d.ID, d.Peer, age(now-d.At))
+		}
+		if err != nil {
+			return err
+		}
 	}
 	for _, r := range rows {
 		if c.Has("--json") {
@@ -62,7 +92,7 @@ func age(seconds float64) string {
 func (c *Call) changeOutbox(ctx context.Context) error {
 	verb, id := c.Pos(0), c.Pos(1)
 	if verb != "retry" && verb != "drop" || id == "" {
-		return usagef("outbox takes nothing, `retry ID` or `drop ID`")
+		return usagef("outbox takes nothing, `state ID`, `retry ID` or `drop ID`")
 	}
 	s, err := c.Unlocked(ctx)
 	if err != nil {

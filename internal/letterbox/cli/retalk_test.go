@@ -11,6 +11,7 @@ import (
 	_ "modernc.org/sqlite" // retalk's store is an SQLite file
 
 	"github.com/agntchat/agntchat/internal/letterbox/olmtest"
+	"github.com/agntchat/agntchat/internal/letterbox/store"
 	wire "github.com/agntchat/agntchat/internal/wire/letter"
 )
 
@@ -140,4 +141,60 @@ func TestL2_ImportFromAnEarlyRetalk(t *testing.T) {
 		}
 	}
 	contains(t, w.want(2, "none", "import", "--from-retalk").err, "no identity of retalk")
+}
+
+// Of several imported sessions with a peer that one sends which retalk used last, whatever their names are.
+func TestL2_ImportKeepsTheOrderOfSessions(t *testing.T) {
+	t.Parallel()
+	w := plainWorld(t)
+	w.people("bob")
+	c := olmtest.Libolm(t)
+	account := c.Ask(t, olmtest.Request{"op": "account"})
+	keys := w.plainKeys("bob")
+	secret := sha256.Sum256([]byte("\x00retalk:disabled-passphrase"))
+	sealed := func(n int) string {
+		text := c.Ask(t, olmtest.Request{"op": "pickle", "n": n, "key": "k"}).Pickle
+		return olmtest.Envelope(t, olmtest.OpenEnvelope(t, text, []byte("k")), secret[:])
+	}
+	var ids []string
+	var pickles []string
+	for range 4 {
+		s := c.Ask(t, olmtest.Request{"op": "outbound", "n": account.N, "curve": keys.IdentityKey, "key": keys.IdentityKey})
+		ids, pickles = append(ids, s.ID), append(pickles, sealed(s.N))
+	}
+	if err := os.MkdirAll(w.dir("old"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(w.dir("old"), "store.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec := func(query string, args ...any) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(retalkSchema)
+	exec(`INSERT INTO meta(k, v) VALUES('account', ?), ('no_passphrase', '1')`, sealed(account.N))
+	used := []float64{1796073400.5, 1796073399, 1e12, 1796073400.25} // one from a clock that was wrong
+	for n, id := range ids {
+		exec(`INSERT INTO sessions VALUES(?, ?, ?, ?)`, w.ids["bob"], id, pickles[n], used[n])
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.do("old", "import", "--from-retalk")
+	s := w.open("old")
+	var got []string
+	if err := s.Tx(t.Context(), func(tx *store.Tx) error {
+		list, err := tx.Sessions(w.ids["bob"])
+		for _, x := range list {
+			got = append(got, x.ID)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "order", got, []string{ids[2], ids[0], ids[3], ids[1]})
 }

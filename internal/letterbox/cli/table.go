@@ -106,8 +106,22 @@ func table() []Command {
 		{Name: "sync", Summary: "publish keys, send again what nobody acknowledged", Run: (*Call).sync, Help: "Prints what was done as JSON. Letters that did not go out are told on stderr."},
 		{Name: "register", Summary: "publish keys", Run: (*Call).sync, Help: "As sync, without sending anything."},
 		{
-			Name: "outbox", Usage: "[retry ID | drop ID]", Summary: "letters nobody acknowledged yet", Run: (*Call).outbox, Max: 2, Words: []string{"retry", "drop"},
-			Help: "Prints id, address, state, age and problem. States: queued (not at the relay yet), at_relay, refused (its recipient would not have it), dead (given up). Letters that came and could not be opened are listed as unreadable, under the hash of their ciphertext; their senders were asked for another copy.",
+			Name: "outbox", Usage: "[retry ID | drop ID | state ID]", Summary: "where your letters are", Run: (*Call).outbox, Max: 2, Words: []string{"retry", "drop", "state"},
+			Flags: []Flag{{[]string{"--all"}, "", "also the last thousand that were acknowledged"}},
+			Help:  "Prints id, address, state, age and problem of the letters that nobody acknowledged yet; state ID prints that of one letter. States: queued (not at the relay yet), at_relay, acknowledged (its recipient has it), refused (its recipient would not have it), dead (given up). Letters that came and could not be opened are listed as unreadable, under the hash of their ciphertext; their senders were asked for another copy.",
+		},
+		{
+			Name: "passphrase", Usage: "change|set|remove [--new-passphrase-file FILE]", Summary: "change what protects your keys", Run: (*Call).rekey, Max: 1,
+			Words: []string{"change", "set", "remove"},
+			Help: "Seals the identity anew: change with another passphrase, set one where there was none, remove it. Killed at any moment, it opens with the old one or with the new one. " +
+				"The old passphrase is taken from --passphrase-file or the environment, the new one from its own file only.",
+			Flags: []Flag{{[]string{"--new-passphrase-file"}, "FILE", "file that holds the new passphrase (- for standard input)"}},
+		},
+		{
+			Name: "padding", Usage: "[on|off [--peer PEER]]", Summary: "hide how long letters are", Run: (*Call).padding, Max: 1, Words: []string{"on", "off"},
+			Help: "Letters are filled up to one of a few sizes, so that a relay cannot tell a short one from a shorter one. Other clients ignore the filling. off sends them as they are: to everybody, or to one peer whose client cannot take it. " +
+				"Without a word it prints what is set.",
+			Flags: []Flag{peer},
 		},
 		{
 			Name: "config", Summary: "settings of all your identities", Run: (*Call).configure, Bare: true,

@@ -176,3 +176,23 @@ func Envelope(t testing.TB, plain string, pickleKey []byte) string {
 	mac.Write(sealed)
 	return base64.RawStdEncoding.EncodeToString(mac.Sum(sealed)[:len(sealed)+8])
 }
+
+// OpenEnvelope opens what [Envelope] seals, which libolm's own pickles are in too.
+func OpenEnvelope(t testing.TB, sealed string, pickleKey []byte) string {
+	t.Helper()
+	b, err := hkdf.Key(sha256.New, pickleKey, []byte{0}, "Pickle", 80)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := aes.NewCipher(b[:32])
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := base64.RawStdEncoding.DecodeString(sealed)
+	if err != nil || len(text) < aes.BlockSize+8 {
+		t.Fatalf("no envelope: %v", err)
+	}
+	text = text[:len(text)-8]
+	cipher.NewCBCDecrypter(block, b[64:]).CryptBlocks(text, text)
+	return string(text[:len(text)-int(text[len(text)-1])])
+}

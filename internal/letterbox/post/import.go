@@ -85,7 +85,7 @@ func (i *importer) sessions() error {
 	if err != nil {
 		return err
 	}
-	for _, s := range list {
+	for n, s := range list {
 		o, err := i.account.UnpickleLibolmSession(s.Pickle, i.secret)
 		if err != nil {
 			// The peer's next letter on it is refused, and its client begins a new one.
@@ -96,7 +96,9 @@ func (i *importer) sessions() error {
 		if err != nil {
 			return err
 		}
-		if err := i.tx.SaveSession(s.Peer, o.ID(), pickle, false); err != nil {
+		// Their order is that of their last use; early versions of retalk did not note it, and had one session with each peer.
+		used := min(max(s.Used, 0), i.tx.Now()-1) + float64(n)*1e-6
+		if err := i.tx.RestoreSession(s.Peer, o.ID(), pickle, used); err != nil {
 			return err
 		}
 		i.done.Sessions++

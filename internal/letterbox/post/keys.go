@@ -54,7 +54,7 @@ func (b *Box) Sync(ctx context.Context, resend Resend) (Summary, error) {
 	if err != nil {
 		return s, err
 	}
-	return s, b.answer(ctx)
+	return s, b.answer(ctx, true)
 }
 
 // upkeep publishes keys when the relay runs short of them or has forgotten us, and changes the fallback key once a day.

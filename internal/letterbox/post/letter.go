@@ -29,6 +29,8 @@ type envelope struct {
 	Card    *WireCard `json:"card,omitempty"`
 	GroupID string    `json:"group_id,omitempty"`
 	Code    string    `json:"code,omitempty"`
+	Auto    int       `json:"auto,omitempty"` // ours: see [Box.Automatic]
+	Pad     string    `json:"pad,omitempty"`  // ours: fills the envelope up; clients ignore members they do not know
 }
 
 type roster struct {
@@ -77,6 +79,7 @@ type Letter struct {
 	Group   string // name on this side
 	GroupID string
 	Thread  string // id that all copies of a group letter share
+	Auto    int    // how many automatic letters led to it, itself included, as its sender says; 0 for one that a person asked for
 	Card    *WireCard
 	Code    string // of ContactAccepted
 	Reason  string // of ContactRejected
@@ -101,6 +104,9 @@ func (l Letter) Line() []byte {
 			o = o.Add("text", l.Text)
 			if l.GroupID != "" {
 				o = o.Add("group", l.Group).Add("group_id", l.GroupID)
+			}
+			if l.Auto > 0 {
+				o = o.Add("auto", l.Auto)
 			}
 		}
 	}
@@ -133,6 +139,9 @@ func decodeEnvelope(plain []byte) (e envelope, ok bool) {
 	}
 	if json.Unmarshal(members["card"], &e.Card) != nil {
 		e.Card = nil
+	}
+	if json.Unmarshal(members["auto"], &e.Auto) != nil || e.Auto < 0 {
+		e.Auto = 0
 	}
 	return e, e.ID != "" && len(e.ID) <= 128
 }

@@ -43,12 +43,15 @@ func (r *reception) open(ctx context.Context, in store.Incoming) error {
 }
 
 func (r *reception) decrypt(tx *store.Tx, in store.Incoming) error {
-	id, known, err := tx.Processed(in.Hash, in.Peer)
+	d, known, err := tx.Processed(in.Hash, in.Peer)
 	if err != nil {
 		return err
 	}
+	if known && d.Refused {
+		return errors.Join(tx.AddAnswer(in.Peer, store.Nack, in.Hash), tx.DropIncoming(in.N))
+	}
 	if known {
-		return r.duplicate(tx, in, id)
+		return r.duplicate(tx, in, d.ID)
 	}
 	plain, commit, err := r.box.decrypt(tx, in)
 	if err != nil {
@@ -97,7 +100,8 @@ func (r *reception) unreadable(tx *store.Tx, in store.Incoming, cause error) err
 		return errLeave
 	}
 	r.done.Unreadable = append(r.done.Unreadable, Failure{in.Peer, cause.Error()})
-	return errors.Join(tx.AddUnreadable(in.Hash, in.Peer, cause.Error()), tx.AddAnswer(in.Peer, store.Nack, in.Hash), tx.DropIncoming(in.N))
+	_, err := tx.AddUnreadable(in.Hash, in.Peer, cause.Error())
+	return errors.Join(err, tx.AddAnswer(in.Peer, store.Nack, in.Hash), tx.DropIncoming(in.N))
 }
 
 // accept takes an opened envelope that is new.
@@ -121,14 +125,14 @@ func (r *reception) accept(tx *store.Tx, in store.Incoming, e envelope) error {
 			return err
 		}
 	case e.Text != nil:
-		l.Text, l.Thread = *e.Text, e.Thread
+		l.Text, l.Thread, l.Auto = *e.Text, e.Thread, min(e.Auto, maxAuto)
 		if e.Group.usable() {
 			left, err := tx.HasLeft(e.Group.ID)
 			if err != nil {
 				return err
 			}
 			if left {
-				return errors.Join(tx.AddAnswer(in.Peer, store.Nack, in.Hash), tx.DropIncoming(in.N))
+				return errors.Join(tx.AddRefused(in.Hash, in.Peer), tx.AddAnswer(in.Peer, store.Nack, in.Hash), tx.DropIncoming(in.N))
 			}
 			if l.Group, err = r.adopt(tx, e.Group, in.Peer); err != nil {
 				return err
@@ -179,7 +183,7 @@ func (r *reception) acknowledged(tx *store.Tx, peer, id string) error {
 	if err != nil || !there || o.Peer != peer {
 		return err
 	}
-	if _, err := tx.DropOutgoing(id); err != nil || !o.Again || o.GroupID == "" {
+	if err := tx.Acknowledged(id); err != nil || !o.Again || o.GroupID == "" {
 		return err
 	}
 	g, ok, err := tx.GroupByID(o.GroupID)

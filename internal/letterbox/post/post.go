@@ -30,9 +30,11 @@ const (
 	keyBatch    = 100            // how many at a time
 	fallbackAge = 24 * time.Hour // after which the fallback key is changed
 	giveUpAfter = 14 * 24 * time.Hour
+	sendFor     = 30 * 24 * time.Hour // how long a ciphertext that nobody acknowledges is uploaded again
 )
 
-// maxEnvelope bounds a letter so that its call fits the 1 MiB that a relay takes, in bytes of the envelope.
+// maxEnvelope bounds a letter so that its call, filled up to the next 64 KiB, fits the 1 MiB that a relay takes; in bytes of the
+// envelope.
 const maxEnvelope = 700_000
 
 // Config is what a Box needs. Store must be unlocked.
@@ -53,6 +55,7 @@ type Box struct {
 	log   *slog.Logger
 	rand  io.Reader
 	me    store.Identity
+	auto  int // see Automatic
 }
 
 // Create makes a new identity: its keys, and nothing at any relay.
@@ -107,6 +110,13 @@ func Open(ctx context.Context, c Config) (*Box, error) {
 
 // Close ends idle connections to the relay. The store stays open.
 func (b *Box) Close() { b.relay.http.CloseIdleConnections() }
+
+// maxAuto bounds the count of automatic letters that led to one.
+const maxAuto = 1000
+
+// Automatic marks the letters that the box sends from now on as ones that no person asked for: n automatic letters led to each, itself included. 0 takes the mark away. The mark
+// is a member that other clients pass over; what reads letters for an agent counts by it, so that two agents do not answer each other for ever. Call it before the box is used from several goroutines.
+func (b *Box) Automatic(n int) { b.auto = min(max(n, 0), maxAuto) }
 
 // Me is the identity.
 func (b *Box) Me() store.Identity { return b.me }
@@ -165,19 +175,23 @@ func (b *Box) check(ctx context.Context, peer, identity, signing string) error {
 
 // keys gives the checked keys of a peer, from the store or else from the relay. Errors: [ErrPinMismatch], those of a call.
 func (b *Box) keys(ctx context.Context, peer string) (store.Keys, error) {
-	var k store.Keys
-	var known bool
-	err := b.store.Tx(ctx, func(tx *store.Tx) (err error) {
+	k, known, err := b.knownKeys(ctx, peer)
+	if err != nil || known {
+		return k, err
+	}
+	return b.FetchKeys(ctx, peer)
+}
+
+// knownKeys are those in the store, checked; known is false when there are none.
+func (b *Box) knownKeys(ctx context.Context, peer string) (k store.Keys, known bool, err error) {
+	err = b.store.Tx(ctx, func(tx *store.Tx) (err error) {
 		k, known, err = tx.PeerKeys(peer)
 		return err
 	})
-	if err != nil {
-		return k, err
+	if err == nil && known {
+		err = b.check(ctx, peer, k.Identity, k.Signing)
 	}
-	if known {
-		return k, b.check(ctx, peer, k.Identity, k.Signing)
-	}
-	return b.FetchKeys(ctx, peer)
+	return k, known, err
 }
 
 // FetchKeys asks the relay for a peer's keys, checks them and keeps them. Errors: [ErrPinMismatch], those of a call.

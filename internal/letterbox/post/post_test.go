@@ -18,13 +18,15 @@ import (
 	"github.com/agntchat/agntchat/internal/wire/letter"
 )
 
+var quiet = slog.New(slog.DiscardHandler)
+
 func box(t *testing.T, url string) (*post.Box, *store.Store) {
 	t.Helper()
 	s, err := post.Create(t.Context(), t.TempDir(), store.Passphrase{}, store.Cost{}, store.Identity{Name: "x"}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := post.Open(t.Context(), post.Config{Store: s, Book: store.OpenBook(t.TempDir()), Relay: url, Log: slog.New(slog.DiscardHandler)})
+	b, err := post.Open(t.Context(), post.Config{Store: s, Book: store.OpenBook(t.TempDir()), Relay: url, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"time"
 
 	"github.com/agntchat/agntchat/internal/letterbox/store"
 	"github.com/agntchat/agntchat/internal/wire/letter"
@@ -37,21 +39,40 @@ type Failure struct{ Peer, Text string }
 //
 // Errors: [ErrPinMismatch], which stops everything; those of a call; what deliver said.
 func (b *Box) Receive(ctx context.Context, o ReceiveOptions, deliver func(Letter) error) (Received, error) {
-	if _, err := b.upkeep(ctx); err != nil {
+	r, targets, err := b.reception(o)
+	if err != nil {
 		return Received{}, err
 	}
-	return b.Poll(ctx, o, deliver)
+	// What is here already needs no relay: it does not wait for one that is away or refuses keys.
+	if err := r.handOn(ctx, targets, deliver); err != nil {
+		return r.done, err
+	}
+	if _, err := b.upkeep(ctx); err != nil {
+		return r.done, err
+	}
+	return r.poll(ctx, targets, deliver)
 }
 
 // Poll is [Box.Receive] without looking after the keys, for those who look often. Keys want looking after once a minute or so.
 func (b *Box) Poll(ctx context.Context, o ReceiveOptions, deliver func(Letter) error) (Received, error) {
+	r, targets, err := b.reception(o)
+	if err != nil {
+		return Received{}, err
+	}
+	return r.poll(ctx, targets, deliver)
+}
+
+func (b *Box) reception(o ReceiveOptions) (*reception, []string, error) {
 	targets := o.targets()
 	if len(targets) == 0 {
-		return Received{}, errors.New("no sender was chosen")
+		return nil, nil, errors.New("no sender was chosen")
 	}
-	r := &reception{box: b, options: o}
+	return &reception{box: b, options: o, unknown: map[string]bool{}}, targets, nil
+}
+
+func (r *reception) poll(ctx context.Context, targets []string, deliver func(Letter) error) (Received, error) {
 	for _, peer := range targets {
-		if err := b.relay.read(ctx, peer, func(m letter.Message) error { return r.keep(ctx, m) }); err != nil {
+		if err := r.box.relay.read(ctx, peer, func(m letter.Message) error { return r.keep(ctx, m) }); err != nil {
 			// What came before is in the store and will be handed on by the next run; a letter must not wait for that.
 			return r.done, errors.Join(err, r.handOn(ctx, targets, deliver))
 		}
@@ -59,7 +80,16 @@ func (b *Box) Poll(ctx context.Context, o ReceiveOptions, deliver func(Letter) e
 	if err := r.handOn(ctx, targets, deliver); err != nil {
 		return r.done, err
 	}
-	return r.done, b.answer(ctx)
+	err := r.box.store.Tx(ctx, func(tx *store.Tx) (err error) {
+		for _, peer := range targets {
+			err = errors.Join(err, tx.Looked(peer))
+		}
+		return err
+	})
+	if err != nil {
+		return r.done, err
+	}
+	return r.done, r.box.answer(ctx, false)
 }
 
 // targets are the peers to ask for, each once; the empty one stands for all.
@@ -84,7 +114,8 @@ type reception struct {
 	options  ReceiveOptions
 	requests bool // only contact requests are wanted; other letters stay unopened
 	contacts Contacts
-	unknown  map[string]bool // senders whose keys the relay does not have
+	unknown  map[string]bool // senders whose keys could not be had in this run
+	missed   error           // why, when the relay was out of reach
 	done     Received
 }
 
@@ -98,7 +129,8 @@ func (r *reception) keep(ctx context.Context, m letter.Message) error {
 	})
 }
 
-// handOn opens what waits and gives it to deliver.
+// handOn opens what waits and gives it to deliver. It needs the relay only for the keys of senders that are not known yet: when it
+// is out of reach their letters wait, the others' do not, and the error comes at the end.
 func (r *reception) handOn(ctx context.Context, targets []string, deliver func(Letter) error) (err error) {
 	if r.contacts, err = r.box.Contacts(ctx); err != nil {
 		return err
@@ -138,7 +170,7 @@ func (r *reception) handOn(ctx context.Context, targets []string, deliver func(L
 			}
 		}
 	}
-	return nil
+	return r.missed
 }
 
 // fetchKeys asks for the keys of senders that are not known yet, before the lock is taken.
@@ -151,13 +183,12 @@ func (r *reception) fetchKeys(ctx context.Context, targets []string) error {
 	if err != nil {
 		return err
 	}
-	r.unknown = map[string]bool{}
 	wanted := map[string]bool{}
 	for _, t := range targets {
 		wanted[t] = true
 	}
 	for _, peer := range senders {
-		if !wanted[peer] && !wanted[""] {
+		if !wanted[peer] && !wanted[""] || r.unknown[peer] {
 			continue
 		}
 		if refused, err := r.refuses(ctx, peer); err != nil || refused {
@@ -166,7 +197,20 @@ func (r *reception) fetchKeys(ctx context.Context, targets []string) error {
 			}
 			continue
 		}
+		if r.missed != nil {
+			if _, known, err := r.box.knownKeys(ctx, peer); err != nil || !known {
+				r.unknown[peer] = true
+				if err != nil {
+					return err
+				}
+			}
+			continue
+		}
 		_, err := r.box.keys(ctx, peer)
+		if errors.Is(err, ErrUnreachable) && ctx.Err() == nil {
+			r.unknown[peer], r.missed = true, err
+			continue
+		}
 		if e, ok := errors.AsType[*RelayError](err); ok {
 			r.unknown[peer] = true
 			r.done.Skipped = append(r.done.Skipped, Failure{peer, "its letters wait here until its keys can be had: " + e.Error()})
@@ -251,17 +295,28 @@ func (r *reception) show(l stored) Letter {
 	return out
 }
 
-// answer gives the answers that are owed: acknowledgements and refusals. A failure costs nothing but a copy that comes again.
-func (b *Box) answer(ctx context.Context) error {
+// answer gives the answers that are owed and due, or all when early is set: acknowledgements and refusals. A failure costs nothing
+// but a copy that comes again.
+//
+// Of what a peer is owed the oldest goes first, and what comes after it waits when it fails: so at most one acknowledgement is
+// encrypted and not delivered, however long its mailbox is full, and the peer misses no key.
+func (b *Box) answer(ctx context.Context, early bool) error {
 	var owed []store.Answer
+	now := 0.0
 	err := b.store.Tx(ctx, func(tx *store.Tx) (err error) {
 		owed, err = tx.Answers()
+		now = tx.Now()
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	waits := map[string]bool{}
 	for _, a := range owed {
+		if waits[a.Kind+a.Peer] || !early && a.Due > now {
+			waits[a.Kind+a.Peer] = a.Kind == store.Ack
+			continue
+		}
 		err := b.giveAnswer(ctx, a)
 		if r, ok := errors.AsType[*RelayError](err); ok && r.everyCall() {
 			b.log.Debug("answers wait", "error", err.Error())
@@ -273,12 +328,13 @@ func (b *Box) answer(ctx context.Context) error {
 		if err != nil {
 			b.log.Debug("an answer did not go out", "peer", a.Peer, "kind", a.Kind, "error", err.Error())
 		}
-		gone := err == nil || a.Tries >= maxAnswerTries
+		failed := err != nil
+		waits[a.Kind+a.Peer] = failed && a.Kind == store.Ack
 		err = b.store.Tx(ctx, func(tx *store.Tx) error {
-			if gone {
+			if !failed || tx.Now()-a.Since > giveUpAfter.Seconds() {
 				return tx.DropAnswer(a.N)
 			}
-			return tx.AnswerFailed(a.N)
+			return tx.AnswerFailed(a.N, tx.Now()+backoff(a.Tries, answerFirst, answerMost))
 		})
 		if err != nil {
 			return err
@@ -287,26 +343,44 @@ func (b *Box) answer(ctx context.Context) error {
 	return nil
 }
 
-// maxAnswerTries: a relay that does not know the peer any more gets no further answers for it.
-const maxAnswerTries = 20
+// How long a failed answer waits: the shortest and the longest time. After giveUpAfter it is dropped: a relay that does not know
+// the peer any more gets no further answers for it.
+const (
+	answerFirst = 15 * time.Second
+	answerMost  = 15 * time.Minute
+)
 
 func (b *Box) giveAnswer(ctx context.Context, a store.Answer) error {
 	if a.Kind == store.Nack {
 		return b.relay.nack(ctx, a.Ref)
 	}
-	plain, err := json.Marshal(envelope{ID: a.Ref, Kind: kindAck})
+	plain, err := b.pack(ctx, a.Peer, envelope{ID: a.Ref, Kind: kindAck})
 	if err != nil {
 		return err
 	}
-	var mtype int
-	var body string
+	var ack store.Answer
+	owed := false
 	err = b.withSession(ctx, a.Peer, func(tx *store.Tx, s *sealer) (err error) {
-		mtype, body, _, err = s.seal(tx, plain)
-		return err
+		if ack, owed, err = tx.Answer(a.N); err != nil || !owed {
+			return err
+		}
+		if good, err := sends(tx, a.Peer, ack.Session); err != nil || ack.Body != "" && good {
+			return err // encrypted by an earlier try, and the peer still has the session
+		}
+		if ack.MType, ack.Body, ack.Session, err = s.seal(tx, plain); err != nil {
+			return err
+		}
+		return tx.SealAnswer(ack)
 	})
-	if err != nil {
+	if err != nil || !owed {
 		return err
 	}
-	_, err = b.relay.send(ctx, a.Peer, mtype, body)
+	_, err = b.relay.send(ctx, a.Peer, ack.MType, ack.Body)
 	return err
+}
+
+// sends says whether a session with a peer is one that may send.
+func sends(tx *store.Tx, peer, session string) (bool, error) {
+	list, err := tx.Sessions(peer)
+	return slices.ContainsFunc(list, func(s store.Session) bool { return s.ID == session && !s.Retired }), err
 }

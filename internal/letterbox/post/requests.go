@@ -21,12 +21,21 @@ const (
 // kind [ContactAccepted] or [ContactRejected] for each to deliver, under the rules of [Box.Receive]. Letters of contacts and
 // everything else of strangers stay where they are, unopened.
 func (b *Box) Requests(ctx context.Context, deliver func(Letter) error) (Received, error) {
+	r := &reception{box: b, requests: true, unknown: map[string]bool{}}
+	// First what an earlier run answered and could not hand on: that needs no relay.
+	waiting, err := b.undelivered(ctx)
+	if err != nil {
+		return r.done, err
+	}
+	if err := r.handOn(ctx, ReceiveOptions{Peers: waiting}.targets(), deliver); err != nil {
+		return r.done, err
+	}
 	if _, err := b.upkeep(ctx); err != nil {
-		return Received{}, err
+		return r.done, err
 	}
 	contacts, err := b.Contacts(ctx)
 	if err != nil {
-		return Received{}, err
+		return r.done, err
 	}
 	first := map[string]store.Incoming{}
 	var order []string
@@ -41,7 +50,7 @@ func (b *Box) Requests(ctx context.Context, deliver func(Letter) error) (Receive
 		}
 	}
 	if err := b.waitingRequests(ctx, note); err != nil {
-		return Received{}, err
+		return r.done, err
 	}
 	err = b.relay.peek(ctx, func(m letter.Message) error {
 		note(store.Incoming{Hash: letter.BodyHash(m.Body), Peer: m.From, MType: int(m.MType), Body: m.Body, At: m.TS})
@@ -51,16 +60,15 @@ func (b *Box) Requests(ctx context.Context, deliver func(Letter) error) (Receive
 		if e, ok := errors.AsType[*RelayError](err); ok && strings.Contains(e.Text, "peek") {
 			e.Text += " (the relay is too old to look at mail without taking it)"
 		}
-		return Received{}, err
+		return r.done, err
 	}
-	r := &reception{box: b, requests: true}
 	asked := map[string]bool{}
 	for _, id := range order {
 		in := first[id]
 		if asked[in.Peer] {
 			continue
 		}
-		is, err := b.isRequest(ctx, in)
+		is, err := r.isRequest(ctx, in)
 		if err != nil {
 			return r.done, err
 		}
@@ -77,16 +85,10 @@ func (b *Box) Requests(ctx context.Context, deliver func(Letter) error) (Receive
 			targets = append(targets, peer)
 		}
 	}
-	// Records that an earlier run could not hand on.
-	waiting, err := b.undelivered(ctx)
-	if err != nil {
-		return r.done, err
-	}
-	targets = append(targets, waiting...)
 	if err := r.handOn(ctx, ReceiveOptions{Peers: targets}.targets(), deliver); err != nil {
 		return r.done, err
 	}
-	return r.done, b.answer(ctx)
+	return r.done, b.answer(ctx, false)
 }
 
 // waitingRequests shows the first letters that are in the store already, unopened.
@@ -123,9 +125,11 @@ func (b *Box) undelivered(ctx context.Context) (peers []string, err error) {
 	})
 }
 
-// isRequest opens a stranger's letter to see what it is, and keeps nothing of that.
-func (b *Box) isRequest(ctx context.Context, in store.Incoming) (is bool, err error) {
-	blocked := false
+// isRequest opens a stranger's letter to see what it is, and keeps nothing of that. One that does not open any more, because it
+// waited until the key that it was encrypted with had been changed twice, is remembered as unreadable and told once: it may have
+// been a request.
+func (r *reception) isRequest(ctx context.Context, in store.Incoming) (is bool, err error) {
+	b, blocked := r.box, false
 	err = b.store.Tx(ctx, func(tx *store.Tx) (err error) {
 		blocked, err = tx.IsBlocked(in.Peer)
 		return err
@@ -146,7 +150,11 @@ func (b *Box) isRequest(ctx context.Context, in store.Incoming) (is bool, err er
 		}
 		plain, _, err := b.decrypt(tx, in)
 		if err != nil {
-			return nil //nolint:nilerr // whatever it is, it is no request to us
+			added, err2 := tx.AddUnreadable(in.Hash, in.Peer, "a stranger's letter, left at the relay: "+err.Error())
+			if err2 == nil && added {
+				r.done.Skipped = append(r.done.Skipped, Failure{in.Peer, "a stranger's letter cannot be opened (" + err.Error() + "); if it was a request, it has to be made again"})
+			}
+			return err2
 		}
 		e, ok := decodeEnvelope(plain)
 		is = ok && e.Kind == kindRequest
@@ -186,7 +194,7 @@ func (r *reception) request(tx *store.Tx, in store.Incoming, e envelope, commit 
 	if l.Reason != "" {
 		// Its session and key stay unused: nothing of a stranger that was turned away is kept.
 		b, err := json.Marshal(l)
-		return errors.Join(err, tx.AddArrived(in.Peer, l.ID, b), tx.AddProcessed(in.Hash, in.Peer, ""), tx.AddAnswer(in.Peer, store.Nack, in.Hash), tx.DropIncoming(in.N))
+		return errors.Join(err, tx.AddArrived(in.Peer, l.ID, b), tx.AddRefused(in.Hash, in.Peer), tx.AddAnswer(in.Peer, store.Nack, in.Hash), tx.DropIncoming(in.N))
 	}
 	if old, known := r.contacts.ByAddress(in.Peer); known && old.Name != "" {
 		contact.Name = old.Name

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -77,12 +76,12 @@ func (b *Box) post(ctx context.Context, to, gid string, e envelope, also func(*s
 	if to == b.me.Address {
 		return errors.New("that is yourself")
 	}
-	plain, err := json.Marshal(e)
+	if e.Kind == kindMessage {
+		e.Auto = b.auto
+	}
+	plain, err := b.pack(ctx, to, e)
 	if err != nil {
 		return err
-	}
-	if len(plain) > maxEnvelope {
-		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLong, len(plain), maxEnvelope)
 	}
 	o := store.Outgoing{ID: e.ID, Peer: to, Kind: e.Kind, GroupID: gid, Plain: plain}
 	err = b.withSession(ctx, to, func(tx *store.Tx, s *sealer) error {
@@ -230,6 +229,9 @@ func (b *Box) flush(ctx context.Context, early bool) (resent int, problems []Pro
 // upload brings one letter to the relay and notes what came of it. A problem concerns this letter only; an error stops
 // whoever sends.
 func (b *Box) upload(ctx context.Context, o store.Outgoing) (Problem, error) {
+	if p, err := b.expire(ctx, o); err != nil || p.Text != "" {
+		return p, err
+	}
 	if o.Body == "" {
 		if p, err := b.reseal(ctx, &o); err != nil || p.Text != "" {
 			return p, err
@@ -248,6 +250,23 @@ func (b *Box) upload(ctx context.Context, o store.Outgoing) (Problem, error) {
 		o.Due = tx.Now() + backoff(o.Tries-1, time.Minute, 6*time.Hour)
 		return tx.TouchOutgoing(o)
 	})
+}
+
+// expire gives up a letter that nobody acknowledged for a month, or that would be encrypted again when it is two months old: its
+// recipient could not tell it from a new one any more (see [store.Tx.Looked]).
+func (b *Box) expire(ctx context.Context, o store.Outgoing) (p Problem, err error) {
+	err = b.store.Tx(ctx, func(tx *store.Tx) error {
+		switch {
+		case o.Created == 0: // a letter of this moment
+			return nil
+		case o.Body != "" && tx.Now()-o.Made <= sendFor.Seconds(), o.Body == "" && tx.Now()-o.Created <= store.RetryFor:
+			return nil
+		}
+		o.State, o.Problem = store.Dead, "not acknowledged in 30 days: its recipient may not read letters any more, or does not fetch yours"
+		p = Problem{o.ID, o.Peer, o.State, o.Problem}
+		return tx.CloseOutgoing(o)
+	})
+	return p, err
 }
 
 // reseal encrypts a refused letter once more, with a new session.
@@ -310,7 +329,7 @@ func (b *Box) refused(ctx context.Context, o store.Outgoing, sig string) (Proble
 		}
 		// A refused request is one whose code was not good: asking again would not make it better.
 		// One of retalk's outbox has no text to encrypt.
-		if again = !o.Again && o.Kind != kindRequest && len(o.Plain) > 0; again {
+		if again = !o.Again && o.Kind != kindRequest && len(o.Plain) > 0 && tx.Now()-o.Created <= sendFor.Seconds(); again {
 			o.State, o.Again, o.Body, o.Session, o.Problem = store.Queued, true, "", "", "refused once; encrypted again"
 			return tx.Reseal(o)
 		}

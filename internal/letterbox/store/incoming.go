@@ -32,10 +32,16 @@ func (t *Tx) IncomingFrom() ([]string, error) {
 // DropIncoming forgets a ciphertext that was dealt with.
 func (t *Tx) DropIncoming(n int64) error { return t.exec(sqlDropWaiting, n) }
 
-// Processed is the envelope id of a ciphertext that was accepted before. One that was remembered without a peer counts for all.
-func (t *Tx) Processed(hash, peer string) (id string, ok bool, err error) {
-	ok, err = t.one(sqlProcessed, []any{hash, peer}, []any{&id})
-	return id, ok, err
+// Done is what is remembered of a ciphertext that was dealt with.
+type Done struct {
+	ID      string // of the envelope; empty for one that is never acknowledged
+	Refused bool
+}
+
+// Processed says what became of a ciphertext. One that was remembered without a peer counts for all.
+func (t *Tx) Processed(hash, peer string) (d Done, ok bool, err error) {
+	ok, err = t.one(sqlProcessed, []any{hash, peer}, []any{&d.ID, &d.Refused})
+	return d, ok, err
 }
 
 // ProcessedID says whether an envelope of this peer was accepted before, in whatever ciphertext.
@@ -46,7 +52,45 @@ func (t *Tx) ProcessedID(peer, id string) (bool, error) {
 
 // AddProcessed remembers an accepted ciphertext; id is empty for one that is never acknowledged.
 func (t *Tx) AddProcessed(hash, peer, id string) error {
-	return t.exec(sqlAddProcessed, hash, peer, id, t.now)
+	return t.exec(sqlAddProcessed, hash, peer, id, t.now, false)
+}
+
+// AddRefused remembers a ciphertext that was opened and refused, so that a copy of it is refused again and not found unreadable.
+func (t *Tx) AddRefused(hash, peer string) error {
+	return t.exec(sqlAddProcessed, hash, peer, "", t.now, true)
+}
+
+// Forgetting (see [Tx.Looked]).
+const (
+	forgetAfter = 120 * 24 * 3600 // seconds; more than [RetryFor] and the time such a letter is uploaded again
+	lookEvery   = 3600            // seconds between two notes of a look; longer than any lease of a relay
+)
+
+// Looked notes that everything a peer had left at the relay is in the store and was dealt with, or what everybody had when peer is
+// empty, and forgets ciphertexts of which no copy can come any more:
+//   - The same ciphertext cannot be opened twice, since the key of each message is used up; the one exception is a first letter
+//     on a fallback key, which is why nothing is forgotten that is as young as the keys that are still held.
+//   - An envelope in another ciphertext comes only from a client that encrypts again, which ours does for RetryFor at most and
+//     uploads for a month then (the clock of a sender may be off by some weeks). After that a copy can only lie at the relay, and
+//     the look that was noted before this one took it away.
+func (t *Tx) Looked(peer string) error {
+	var last float64
+	found, err := t.one(sqlRead, []any{peer}, []any{&last})
+	if err != nil || found && t.now >= last && t.now-last < lookEvery {
+		return err
+	}
+	if err := t.exec(sqlSetRead, peer, t.now); err != nil || !found {
+		return err
+	}
+	before, err := t.seconds(metaBefore)
+	if err != nil || before == 0 {
+		return err // the first fallback key is still in use
+	}
+	until := min(last-forgetAfter, before)
+	if peer == "" {
+		return t.exec(sqlForgetAll, until)
+	}
+	return t.exec(sqlForgetPeer, peer, until)
 }
 
 // Arrived is an opened letter that was not handed on yet. Letter is sealed on disk; its form is the caller's.
@@ -98,20 +142,43 @@ type Answer struct {
 	Kind  string
 	Ref   string
 	Tries int
+
+	MType   int
+	Body    string  // ciphertext of an acknowledgement that was encrypted already; empty when it was not
+	Session string  // it was encrypted with
+	Since   float64 // when it began to be owed, Unix seconds
+	Due     float64 // when it may be tried again
 }
 
 // AddAnswer owes an answer; owing it twice is owing it once.
-func (t *Tx) AddAnswer(peer, kind, ref string) error { return t.exec(sqlAddAnswer, peer, kind, ref) }
-
-// Answers are all that are owed, oldest first.
-func (t *Tx) Answers() ([]Answer, error) {
-	return all(t, sqlAnswers, nil, func(row func(...any) error) (a Answer, err error) {
-		return a, row(&a.N, &a.Peer, &a.Kind, &a.Ref, &a.Tries)
-	})
+func (t *Tx) AddAnswer(peer, kind, ref string) error {
+	return t.exec(sqlAddAnswer, peer, kind, ref, t.now)
 }
 
-// AnswerFailed counts a try.
-func (t *Tx) AnswerFailed(n int64) error { return t.exec(sqlTryAnswer, n) }
+func scanAnswer(row func(...any) error) (a Answer, err error) {
+	return a, row(&a.N, &a.Peer, &a.Kind, &a.Ref, &a.Tries, &a.MType, &a.Body, &a.Session, &a.Since, &a.Due)
+}
+
+// Answers are all that are owed, oldest first.
+func (t *Tx) Answers() ([]Answer, error) { return all(t, sqlAnswers, nil, scanAnswer) }
+
+// Answer is one of them; ok is false when it was given meanwhile.
+func (t *Tx) Answer(n int64) (a Answer, ok bool, err error) {
+	list, err := all(t, sqlAnswerRow, []any{n}, scanAnswer)
+	if err != nil || len(list) == 0 {
+		return a, false, err
+	}
+	return list[0], true, nil
+}
+
+// SealAnswer keeps the ciphertext of an acknowledgement, which is uploaded until the relay takes it: encrypting anew for each try
+// would use up the keys that the recipient keeps for letters that come out of order.
+func (t *Tx) SealAnswer(a Answer) error {
+	return t.exec(sqlSealAnswer, a.MType, a.Body, a.Session, a.N)
+}
+
+// AnswerFailed counts a try; the next is due at a time, Unix seconds.
+func (t *Tx) AnswerFailed(n int64, due float64) error { return t.exec(sqlTryAnswer, due, n) }
 
 // DropAnswer notes that an answer was given.
 func (t *Tx) DropAnswer(n int64) error { return t.exec(sqlDropAnswer, n) }
@@ -124,12 +191,12 @@ type Unreadable struct {
 	Problem string
 }
 
-// AddUnreadable remembers one, and drops the oldest beyond a thousand.
-func (t *Tx) AddUnreadable(hash, peer, problem string) error {
-	if err := t.exec(sqlAddUnreadable, hash, peer, t.now, problem); err != nil {
-		return err
+// AddUnreadable remembers one, drops the oldest beyond a thousand, and says whether it is new.
+func (t *Tx) AddUnreadable(hash, peer, problem string) (added bool, err error) {
+	if added, err = t.changed(sqlAddUnreadable, hash, peer, t.now, problem); err != nil {
+		return added, err
 	}
-	return t.exec(sqlTrimUnreadable, maxUnreadable)
+	return added, t.exec(sqlTrimUnreadable, maxUnreadable)
 }
 
 // Unreadable are those remembered, oldest first.

@@ -48,7 +48,24 @@ func (s *Store) Unlock(ctx context.Context, pass Passphrase) error {
 	if _, err := seal.open(metaProof, []byte(proof)); err != nil {
 		return ErrPassphrase
 	}
+	seal.proof = proof
 	s.seal = seal
+	return nil
+}
+
+// stillKeyed refuses a transaction of a process that holds the key of a passphrase that another process has changed meanwhile:
+// what it sealed would open for nobody.
+func (t *Tx) stillKeyed() error {
+	if t.seal == nil {
+		return nil
+	}
+	proof, err := t.meta(metaProof)
+	if err != nil {
+		return err
+	}
+	if proof != t.seal.proof {
+		return ErrRekeyed
+	}
 	return nil
 }
 
@@ -97,8 +114,10 @@ func (t *Tx) SetAPIKey(key string) error {
 }
 
 // FallbackAt is when the fallback key was made, Unix seconds; 0 when never.
-func (t *Tx) FallbackAt() (float64, error) {
-	v, err := t.meta(metaFallback)
+func (t *Tx) FallbackAt() (float64, error) { return t.seconds(metaFallback) }
+
+func (t *Tx) seconds(k string) (float64, error) {
+	v, err := t.meta(k)
 	if err != nil || v == "" {
 		return 0, err
 	}
@@ -109,8 +128,17 @@ func (t *Tx) FallbackAt() (float64, error) {
 	return at, nil
 }
 
-// SetFallbackAt notes that a fallback key was made now.
+// SetFallbackAt notes that a fallback key was published now; the one before it is still held, older ones are not.
 func (t *Tx) SetFallbackAt() error {
+	before, err := t.meta(metaFallback)
+	if err != nil {
+		return err
+	}
+	if before != "" {
+		if err := t.setMeta(metaBefore, before); err != nil {
+			return err
+		}
+	}
 	return t.setMeta(metaFallback, strconv.FormatFloat(t.now, 'f', -1, 64))
 }
 
@@ -128,6 +156,40 @@ func (t *Tx) GroupCap() (int, error) {
 
 // SetGroupCap keeps what the relay said.
 func (t *Tx) SetGroupCap(n int) error { return t.setMeta(metaGroupCap, strconv.Itoa(n)) }
+
+// Padding says whether letters to an address are filled up, so that their size says less.
+func (t *Tx) Padding(address string) (bool, error) {
+	v, err := t.meta(metaPadding)
+	if err != nil || v == "off" {
+		return false, err
+	}
+	var n int
+	without, err := t.one(sqlIsUnpadded, []any{address}, []any{&n})
+	return !without, err
+}
+
+// Unpadded are the addresses whose letters are not filled up, and whether none are.
+func (t *Tx) Unpadded() (addresses []string, everybody bool, err error) {
+	v, err := t.meta(metaPadding)
+	if err != nil {
+		return nil, false, err
+	}
+	addresses, err = all(t, sqlUnpadded, nil, one[string])
+	return addresses, v == "off", err
+}
+
+// SetPadding turns it on or off for one address, or for all when address is empty.
+func (t *Tx) SetPadding(address string, on bool) error {
+	switch {
+	case address == "" && on:
+		return t.setMeta(metaPadding, "")
+	case address == "":
+		return t.setMeta(metaPadding, "off")
+	case on:
+		return t.exec(sqlPad, address)
+	}
+	return t.exec(sqlUnpad, address)
+}
 
 // Upload is how many unclaimed keys the relay had when an upload of keys began whose end is not known; ok is false when there
 // is no such upload.

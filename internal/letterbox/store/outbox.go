@@ -88,17 +88,49 @@ func (t *Tx) TouchOutgoing(o Outgoing) error {
 	return t.exec(sqlTouchOutbox, o.Tries, o.Due, string(o.State), o.Problem, o.ID, o.Body)
 }
 
+// maxDelivered is how many acknowledged letters are remembered, without their text.
+const maxDelivered = 1000
+
+// Delivered is a letter that its recipient acknowledged.
+type Delivered struct {
+	ID, Peer, Kind string
+	Created, At    float64 // Unix seconds: written, acknowledged
+}
+
+// Acknowledged moves a row of the outbox to the letters that arrived, of which the last thousand are remembered.
+func (t *Tx) Acknowledged(id string) error {
+	return errors.Join(t.exec(sqlAddDelivered, t.now, id), t.exec(sqlTrimDelivered, maxDelivered), t.exec(sqlDropOutbox, id))
+}
+
+// Delivered are the letters that arrived, the oldest first; only one of them when id is not empty.
+func (t *Tx) Delivered(id string) ([]Delivered, error) {
+	return all(t, sqlDelivered, []any{id, id}, func(row func(...any) error) (d Delivered, err error) {
+		return d, row(&d.ID, &d.Peer, &d.Kind, &d.Created, &d.At)
+	})
+}
+
 // DropOutgoing removes a row and says whether it was there.
 func (t *Tx) DropOutgoing(id string) (bool, error) { return t.changed(sqlDropOutbox, id) }
 
-// AllDue makes every living row due: the relay lost its mail.
-func (t *Tx) AllDue() error { return t.exec(sqlAllDue) }
+// AllDue makes every living row due, and every owed answer: the relay lost its mail.
+func (t *Tx) AllDue() error { return errors.Join(t.exec(sqlAllDue), t.exec(sqlAnswersDue)) }
+
+// RetryFor is how long after it was written a letter may be encrypted again under its id, in seconds. Recipients know a copy by
+// the id, and forget it at last (see [Tx.Looked]).
+const RetryFor = 60 * 24 * 3600
+
+// ErrTooOld is a letter that may not be encrypted again.
+var ErrTooOld = errors.New("the letter is older than 60 days, and its recipient might not know any more that it has it: send its text as a new letter")
 
 // Revive queues a row that was refused or given up, to be encrypted again, and says whether there is such a row.
+// Errors: [ErrTooOld].
 func (t *Tx) Revive(id string) (bool, error) {
 	o, ok, err := t.OutboxRow(id)
 	if err != nil || !ok || o.State == Queued || o.State == AtRelay {
 		return false, err
+	}
+	if t.now-o.Created > RetryFor {
+		return true, ErrTooOld
 	}
 	if len(o.Plain) == 0 { // of retalk: there is only the ciphertext
 		return true, t.exec(sqlUpdateOutbox, o.MType, o.Body, o.Session, o.Made, t.now, string(Queued), false, "", o.ID)

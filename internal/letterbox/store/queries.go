@@ -13,12 +13,33 @@ const (
 	metaRelay    = "relay"
 	metaAPIKey   = "api_key" // sealed
 	metaFallback = "fallback_at"
+	metaBefore   = "fallback_before" // when the key before that one was published
 	metaGroupCap = "group_cap"
-	metaUpload   = "upload" // unclaimed keys at the relay when an upload of keys began
+	metaUpload   = "upload"  // unclaimed keys at the relay when an upload of keys began
+	metaPadding  = "padding" // "off": letters show their size
 )
 
-// schema is layout 1.
-const schema = `
+// layouts are the steps from nothing to the layout of today. A store of an earlier layout takes those it lacks when it is opened.
+var layouts = []string{layout1, layout2}
+
+// layout2 keeps the ciphertext of owed acknowledgements, remembers refusals and what was read when, so that what is remembered of
+// letters can be forgotten one day, and what was acknowledged.
+const layout2 = `
+ALTER TABLE answers ADD COLUMN mtype INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE answers ADD COLUMN body TEXT NOT NULL DEFAULT '';
+ALTER TABLE answers ADD COLUMN sid TEXT NOT NULL DEFAULT '';
+ALTER TABLE answers ADD COLUMN since REAL NOT NULL DEFAULT 0;
+ALTER TABLE answers ADD COLUMN due REAL NOT NULL DEFAULT 0;
+UPDATE answers SET since = unixepoch();
+ALTER TABLE processed ADD COLUMN refused INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX processed_ages ON processed(peer, at);
+CREATE TABLE reads(peer TEXT PRIMARY KEY, at REAL NOT NULL) STRICT;
+CREATE TABLE delivered(
+  n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, peer TEXT NOT NULL, kind TEXT NOT NULL, created REAL NOT NULL,
+  at REAL NOT NULL) STRICT;
+CREATE TABLE unpadded(address TEXT PRIMARY KEY) STRICT;`
+
+const layout1 = `
 CREATE TABLE meta(k TEXT PRIMARY KEY, v BLOB NOT NULL) STRICT;
 CREATE TABLE sessions(
   peer TEXT NOT NULL, sid TEXT NOT NULL, pickle BLOB NOT NULL, made REAL NOT NULL, used REAL NOT NULL,
@@ -60,47 +81,74 @@ const (
 	sqlMeta    = `SELECT v FROM meta WHERE k = ?`
 	sqlSetMeta = `INSERT INTO meta(k, v) VALUES(?, ?) ON CONFLICT(k) DO UPDATE SET v = excluded.v`
 
-	sqlSessions      = `SELECT sid, pickle, retired FROM sessions WHERE peer = ? ORDER BY used DESC, made DESC`
-	sqlSaveSession   = `INSERT INTO sessions(peer, sid, pickle, made, used, retired) VALUES(?, ?, ?, ?, ?, 0) ON CONFLICT(peer, sid) DO UPDATE SET pickle = excluded.pickle, used = excluded.used, retired = sessions.retired * ?`
-	sqlTrimSessions  = `DELETE FROM sessions WHERE peer = ? AND sid NOT IN (SELECT sid FROM sessions WHERE peer = ? ORDER BY used DESC, made DESC LIMIT ?)`
-	sqlRetire        = `UPDATE sessions SET retired = 1 WHERE peer = ? AND (made <= ? OR sid = ?)`
-	sqlKeys          = `SELECT identity, signing FROM keys WHERE address = ?`
-	sqlSaveKeys      = `INSERT INTO keys(address, identity, signing) VALUES(?, ?, ?) ON CONFLICT(address) DO UPDATE SET identity = excluded.identity, signing = excluded.signing`
-	sqlPeers         = `SELECT address, name, identity, signing FROM peers ORDER BY name, address`
-	sqlSavePeer      = `INSERT INTO peers(address, name, identity, signing) VALUES(?, ?, ?, ?) ON CONFLICT(address) DO UPDATE SET name = excluded.name, identity = excluded.identity, signing = excluded.signing`
-	sqlRemovePeer    = `DELETE FROM peers WHERE address = ?`
-	sqlBlocked       = `SELECT address FROM blocked ORDER BY address`
-	sqlIsBlocked     = `SELECT 1 FROM blocked WHERE address = ?`
-	sqlBlock         = `INSERT INTO blocked(address) VALUES(?) ON CONFLICT DO NOTHING`
-	sqlUnblock       = `DELETE FROM blocked WHERE address = ?`
-	sqlOutboxColumns = `SELECT id, peer, kind, gid, mtype, body, sid, plain, created, made, tries, due, state, again, problem FROM outbox `
-	sqlOutbox        = sqlOutboxColumns + `ORDER BY n`
-	sqlOutboxDue     = sqlOutboxColumns + `WHERE state IN ('queued', 'at_relay') AND (due <= ? OR ?) ORDER BY n`
-	sqlOutboxRow     = sqlOutboxColumns + `WHERE id = ?`
-	sqlAddOutbox     = `INSERT INTO outbox(id, peer, kind, gid, mtype, body, sid, plain, created, made, due, state) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued')`
-	sqlUpdateOutbox  = `UPDATE outbox SET mtype = ?, body = ?, sid = ?, made = ?, tries = 0, due = ?, state = ?, again = ?, problem = ? WHERE id = ?`
-	sqlTouchOutbox   = `UPDATE outbox SET tries = ?, due = ?, state = ?, problem = ? WHERE id = ? AND body = ? AND state IN ('queued', 'at_relay')`
-	sqlDropOutbox    = `DELETE FROM outbox WHERE id = ?`
-	sqlAllDue        = `UPDATE outbox SET due = 0 WHERE state IN ('queued', 'at_relay')`
+	sqlSessions       = `SELECT sid, pickle, retired FROM sessions WHERE peer = ? ORDER BY used DESC, made DESC`
+	sqlSaveSession    = `INSERT INTO sessions(peer, sid, pickle, made, used, retired) VALUES(?, ?, ?, ?, ?, 0) ON CONFLICT(peer, sid) DO UPDATE SET pickle = excluded.pickle, used = excluded.used, retired = sessions.retired * ?`
+	sqlRestoreSession = `INSERT INTO sessions(peer, sid, pickle, made, used, retired) VALUES(?, ?, ?, ?, ?, 0) ON CONFLICT(peer, sid) DO UPDATE SET pickle = excluded.pickle, used = excluded.used`
+	sqlTrimSessions   = `DELETE FROM sessions WHERE peer = ? AND sid NOT IN (SELECT sid FROM sessions WHERE peer = ? ORDER BY used DESC, made DESC LIMIT ?)`
+	sqlRetire         = `UPDATE sessions SET retired = 1 WHERE peer = ? AND (made <= ? OR sid = ?)`
+	sqlKeys           = `SELECT identity, signing FROM keys WHERE address = ?`
+	sqlSaveKeys       = `INSERT INTO keys(address, identity, signing) VALUES(?, ?, ?) ON CONFLICT(address) DO UPDATE SET identity = excluded.identity, signing = excluded.signing`
+	sqlPeers          = `SELECT address, name, identity, signing FROM peers ORDER BY name, address`
+	sqlSavePeer       = `INSERT INTO peers(address, name, identity, signing) VALUES(?, ?, ?, ?) ON CONFLICT(address) DO UPDATE SET name = excluded.name, identity = excluded.identity, signing = excluded.signing`
+	sqlRemovePeer     = `DELETE FROM peers WHERE address = ?`
+	sqlBlocked        = `SELECT address FROM blocked ORDER BY address`
+	sqlIsBlocked      = `SELECT 1 FROM blocked WHERE address = ?`
+	sqlBlock          = `INSERT INTO blocked(address) VALUES(?) ON CONFLICT DO NOTHING`
+	sqlUnblock        = `DELETE FROM blocked WHERE address = ?`
+	sqlOutboxColumns  = `SELECT id, peer, kind, gid, mtype, body, sid, plain, created, made, tries, due, state, again, problem FROM outbox `
+	sqlOutbox         = sqlOutboxColumns + `ORDER BY n`
+	sqlOutboxDue      = sqlOutboxColumns + `WHERE state IN ('queued', 'at_relay') AND (due <= ? OR ?) ORDER BY n`
+	sqlOutboxRow      = sqlOutboxColumns + `WHERE id = ?`
+	sqlAddOutbox      = `INSERT INTO outbox(id, peer, kind, gid, mtype, body, sid, plain, created, made, due, state) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued')`
+	sqlUpdateOutbox   = `UPDATE outbox SET mtype = ?, body = ?, sid = ?, made = ?, tries = 0, due = ?, state = ?, again = ?, problem = ? WHERE id = ?`
+	sqlTouchOutbox    = `UPDATE outbox SET tries = ?, due = ?, state = ?, problem = ? WHERE id = ? AND body = ? AND state IN ('queued', 'at_relay')`
+	sqlDropOutbox     = `DELETE FROM outbox WHERE id = ?`
+	sqlAllDue         = `UPDATE outbox SET due = 0 WHERE state IN ('queued', 'at_relay')`
+	sqlAddDelivered   = `INSERT INTO delivered(id, peer, kind, created, at) SELECT id, peer, kind, created, ? FROM outbox WHERE id = ? ON CONFLICT DO NOTHING`
+	sqlTrimDelivered  = `DELETE FROM delivered WHERE n <= (SELECT MAX(n) FROM delivered) - ?`
+	sqlDelivered      = `SELECT id, peer, kind, created, at FROM delivered WHERE ? = '' OR id = ? ORDER BY n`
+
+	sqlIsUnpadded = `SELECT 1 FROM unpadded WHERE address = ?`
+	sqlUnpadded   = `SELECT address FROM unpadded ORDER BY address`
+	sqlUnpad      = `INSERT INTO unpadded(address) VALUES(?) ON CONFLICT DO NOTHING`
+	sqlPad        = `DELETE FROM unpadded WHERE address = ?`
+
+	sqlSealedHistory  = `SELECT n, id, body FROM history WHERE n > ? ORDER BY n LIMIT 200`
+	sqlResealHistory  = `UPDATE history SET body = ? WHERE n = ?`
+	sqlSealedArrived  = `SELECT n, peer || '/' || id, letter FROM arrived WHERE n > ? ORDER BY n LIMIT 200`
+	sqlResealArrived  = `UPDATE arrived SET letter = ? WHERE n = ?`
+	sqlSealedOutbox   = `SELECT n, id, plain FROM outbox WHERE n > ? ORDER BY n LIMIT 200`
+	sqlResealOutbox   = `UPDATE outbox SET plain = ? WHERE n = ?`
+	sqlSealedSessions = `SELECT rowid, sid, pickle FROM sessions WHERE rowid > ? ORDER BY rowid LIMIT 200`
+	sqlResealSession  = `UPDATE sessions SET pickle = ? WHERE rowid = ?`
+	sqlCheckpoint     = `PRAGMA wal_checkpoint(TRUNCATE)`
 
 	sqlAddWaiting  = `INSERT INTO waiting(hash, peer, mtype, body, at) VALUES(?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 	sqlWaiting     = `SELECT n, hash, peer, mtype, body, at FROM waiting WHERE n > ? AND (? = '' OR peer = ?) ORDER BY n LIMIT 1`
 	sqlWaitingFrom = `SELECT DISTINCT peer FROM waiting ORDER BY peer`
 	sqlDropWaiting = `DELETE FROM waiting WHERE n = ?`
 
-	sqlProcessed    = `SELECT id FROM processed WHERE hash = ? AND peer IN (?, '') LIMIT 1`
-	sqlProcessedID  = `SELECT 1 FROM processed WHERE peer = ? AND id = ?`
-	sqlAddProcessed = `INSERT INTO processed(hash, peer, id, at) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING`
+	sqlProcessed    = `SELECT id, refused FROM processed WHERE hash = ? AND peer IN (?, '') LIMIT 1`
+	sqlProcessedID  = `SELECT 1 FROM processed WHERE peer IN (?, '') AND id = ? LIMIT 1`
+	sqlAddProcessed = `INSERT INTO processed(hash, peer, id, at, refused) VALUES(?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+	sqlRead         = `SELECT at FROM reads WHERE peer = ?`
+	sqlSetRead      = `INSERT INTO reads(peer, at) VALUES(?, ?) ON CONFLICT(peer) DO UPDATE SET at = excluded.at`
+	sqlForgetPeer   = `DELETE FROM processed WHERE peer = ? AND at < ? AND NOT EXISTS (SELECT 1 FROM waiting w WHERE w.peer = processed.peer) AND NOT EXISTS (SELECT 1 FROM arrived a WHERE a.peer = processed.peer)`
+	sqlForgetAll    = `DELETE FROM processed WHERE peer <> '' AND at < ? AND NOT EXISTS (SELECT 1 FROM waiting w WHERE w.peer = processed.peer) AND NOT EXISTS (SELECT 1 FROM arrived a WHERE a.peer = processed.peer)`
 
 	sqlAddArrived  = `INSERT INTO arrived(peer, id, letter) VALUES(?, ?, ?) ON CONFLICT DO NOTHING`
 	sqlArrived     = `SELECT n, peer, id, letter FROM arrived WHERE n > ? AND (? = '' OR peer = ?) ORDER BY n LIMIT 1`
 	sqlIsArrived   = `SELECT 1 FROM arrived WHERE peer = ? AND id = ?`
 	sqlDropArrived = `DELETE FROM arrived WHERE n = ?`
 
-	sqlAddAnswer  = `INSERT INTO answers(peer, kind, ref) VALUES(?, ?, ?) ON CONFLICT DO NOTHING`
-	sqlAnswers    = `SELECT n, peer, kind, ref, tries FROM answers ORDER BY n`
-	sqlTryAnswer  = `UPDATE answers SET tries = tries + 1 WHERE n = ?`
-	sqlDropAnswer = `DELETE FROM answers WHERE n = ?`
+	sqlAddAnswer     = `INSERT INTO answers(peer, kind, ref, since) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING`
+	sqlAnswerColumns = `SELECT n, peer, kind, ref, tries, mtype, body, sid, since, due FROM answers `
+	sqlAnswers       = sqlAnswerColumns + `ORDER BY n`
+	sqlAnswerRow     = sqlAnswerColumns + `WHERE n = ?`
+	sqlSealAnswer    = `UPDATE answers SET mtype = ?, body = ?, sid = ? WHERE n = ?`
+	sqlTryAnswer     = `UPDATE answers SET tries = tries + 1, due = ? WHERE n = ?`
+	sqlAnswersDue    = `UPDATE answers SET due = 0`
+	sqlDropAnswer    = `DELETE FROM answers WHERE n = ?`
 
 	sqlAddUnreadable  = `INSERT INTO unreadable(hash, peer, at, problem) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING`
 	sqlUnreadable     = `SELECT hash, peer, at, problem FROM unreadable ORDER BY n`

@@ -76,6 +76,7 @@ func (d derivation) key(pass Passphrase) ([]byte, error) {
 type sealer struct {
 	aead   cipher.AEAD
 	pickle []byte
+	proof  string // the store's, as last seen; it changes with the passphrase only
 }
 
 func newSealer(master []byte) (*sealer, error) {
@@ -133,11 +134,26 @@ func (t *Tx) open(place, key string, sealed []byte) ([]byte, error) {
 
 // protect sets the passphrase of a new store and unlocks the transaction.
 func (t *Tx) protect(pass Passphrase, cost Cost) error {
+	d := newDerivation(pass, cost)
+	seal, err := d.sealer(pass)
+	if err != nil {
+		return err
+	}
+	t.seal = seal
+	return t.setDerivation(d)
+}
+
+func newDerivation(pass Passphrase, cost Cost) derivation {
 	d := derivation{Cost: cost, Kind: kindArgon, Salt: make([]byte, 16)}
 	if pass.None() {
 		d = derivation{Kind: kindNone, Salt: d.Salt}
 	}
 	_, _ = rand.Read(d.Salt)
+	return d
+}
+
+// setDerivation notes how the key of this transaction is made, and the proof of it.
+func (t *Tx) setDerivation(d derivation) error {
 	b, err := json.Marshal(d)
 	if err != nil {
 		return err
@@ -145,10 +161,8 @@ func (t *Tx) protect(pass Passphrase, cost Cost) error {
 	if err := t.setMeta(metaKey, string(b)); err != nil {
 		return err
 	}
-	if t.seal, err = d.sealer(pass); err != nil {
-		return err
-	}
-	return t.setMeta(metaProof, string(t.seal.close(metaProof, []byte(metaProof))))
+	t.seal.proof = string(t.seal.close(metaProof, []byte(metaProof)))
+	return t.setMeta(metaProof, t.seal.proof)
 }
 
 func (d derivation) sealer(pass Passphrase) (*sealer, error) {

@@ -31,6 +31,15 @@ func (t *Tx) SaveSession(peer, id string, pickle []byte, opened bool) error {
 	return t.exec(sqlTrimSessions, peer, peer, maxSessions)
 }
 
+// RestoreSession keeps a session of another store, with the time of its last use there (Unix seconds): which of several sessions
+// with a peer sends is decided by that.
+func (t *Tx) RestoreSession(peer, id string, pickle []byte, used float64) error {
+	if err := t.exec(sqlRestoreSession, peer, id, pickle, t.now, used); err != nil {
+		return err
+	}
+	return t.exec(sqlTrimSessions, peer, peer, maxSessions)
+}
+
 // RetireSessions keeps the sessions that were there at a time (Unix seconds) from sending, and the one named.
 func (t *Tx) RetireSessions(peer string, at float64, id string) error {
 	return t.exec(sqlRetire, peer, at, id)

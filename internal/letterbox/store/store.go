@@ -42,9 +42,6 @@ const lockPause = 5 * time.Millisecond
 // ErrBusy is a lock that another process holds.
 var ErrBusy = errors.New("another process is at it")
 
-// layout is the version of the tables; a store of a later one is not touched.
-const layout = 1
-
 // What can be wrong with a store.
 var (
 	ErrNone       = errors.New("no identity here")
@@ -53,6 +50,7 @@ var (
 	ErrLocked     = errors.New("the store is locked: its passphrase was not given")
 	ErrNewer      = errors.New("the store was written by a later version")
 	ErrDamaged    = errors.New("the store is damaged")
+	ErrRekeyed    = errors.New("the passphrase was changed while this program ran: start it again")
 )
 
 // Store is an open store. It may be used from several goroutines and processes.
@@ -122,10 +120,7 @@ func build(ctx context.Context, dir, name string, pass Passphrase, cost Cost, fi
 		return err
 	}
 	err = s.Tx(ctx, func(tx *Tx) error {
-		if err := tx.exec(schema); err != nil {
-			return err
-		}
-		if err := tx.setMeta(metaLayout, strconv.Itoa(layout)); err != nil {
+		if err := tx.upgrade(0); err != nil {
 			return err
 		}
 		if err := tx.protect(pass, cost); err != nil {
@@ -177,15 +172,28 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 		switch {
 		case err != nil:
 			return ErrDamaged
-		case n > layout:
+		case n > len(layouts):
 			return ErrNewer
 		}
-		return nil
+		return tx.upgrade(n)
 	})
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// upgrade brings the tables from one layout to that of today.
+func (t *Tx) upgrade(from int) error {
+	if from == len(layouts) {
+		return nil
+	}
+	for _, step := range layouts[max(from, 0):] {
+		if err := t.exec(step); err != nil {
+			return err
+		}
+	}
+	return t.setMeta(metaLayout, strconv.Itoa(len(layouts)))
 }
 
 func open(ctx context.Context, dir, file, journal string) (*Store, error) {
@@ -236,6 +244,9 @@ func (s *Store) Tx(ctx context.Context, fn func(*Tx) error) error {
 	}
 	defer func() { _ = tx.Rollback() }()
 	t := &Tx{ctx: ctx, tx: tx, seal: s.seal, now: seconds(s.Now())}
+	if err := t.stillKeyed(); err != nil {
+		return err
+	}
 	if err := fn(t); err != nil {
 		return err
 	}

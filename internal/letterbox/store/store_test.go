@@ -185,7 +185,7 @@ func TestL2_ForeignStores(t *testing.T) {
 	if err := other.Unlock(t.Context(), store.NewPassphrase("x")); !errors.Is(err, store.ErrDamaged) {
 		t.Fatal(err)
 	}
-	raw(t, s.Dir(), `UPDATE meta SET v = ? WHERE k = 'layout'`, []byte("2"))
+	raw(t, s.Dir(), `UPDATE meta SET v = ? WHERE k = 'layout'`, []byte("99"))
 	if _, err := store.Open(t.Context(), s.Dir()); !errors.Is(err, store.ErrNewer) {
 		t.Fatal(err)
 	}
