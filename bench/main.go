@@ -6,8 +6,8 @@
 //	make bench                              everything, under six minutes
 //	go run ./bench -quick -only fanout      a first look at one section
 //
-// Sections: fanout, idle, claim, river, post, token, letters, directive, dispatch, start. It needs Linux, a built
-// bin/agntchat (make bin) and Debian's postgresql; pgbouncer for the pooled line.
+// Sections: fanout, idle, claim, river, post, task, token, letters, directive, dispatch, start. It needs
+// Linux, a built bin/agntchat (make bin) and Debian's postgresql; pgbouncer for the pooled line.
 package main
 
 import (
@@ -64,7 +64,7 @@ func micros(d time.Duration, ops int64) float64 {
 
 func run(ctx context.Context, args []string) (err error) {
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
-	only := fs.String("only", "fanout,idle,claim,river,post,token,letters,directive,dispatch,start", "sections, comma-separated")
+	only := fs.String("only", "fanout,idle,claim,river,post,task,token,letters,directive,dispatch,start", "sections, comma-separated")
 	rounds := fs.Int("rounds", 3, "interleaved rounds")
 	quick := fs.Bool("quick", false, "smaller and shorter, one round: to see that it works, not for figures")
 	budget := fs.Duration("budget", 330*time.Second, "after this long no section begins another round")
@@ -97,7 +97,7 @@ func run(ctx context.Context, args []string) (err error) {
 	sections := []struct {
 		name string
 		run  func(context.Context) error
-	}{{"fanout", h.fanOut}, {"idle", h.idle}, {"claim", h.claims}, {"river", h.river}, {"post", h.posts}, {"token", h.tokens}, {"letters", h.letters}, {"directive", h.directives}, {"dispatch", h.dispatch}, {"start", h.starts}}
+	}{{"fanout", h.fanOut}, {"idle", h.idle}, {"claim", h.claims}, {"river", h.river}, {"post", h.posts}, {"task", h.tasks}, {"token", h.tokens}, {"letters", h.letters}, {"directive", h.directives}, {"dispatch", h.dispatch}, {"start", h.starts}}
 	chosen := map[string]bool{}
 	for name := range strings.SplitSeq(*only, ",") {
 		chosen[name] = true

@@ -26,7 +26,8 @@ type Call struct {
 // Body is one request.
 type Body struct{ Path, Token, JSON string }
 
-// bridge is a stock bridge that acknowledges each message at once.
+// bridge is a stock bridge that acknowledges each message at once, and accepts and
+// completes each task.
 type bridge struct {
 	addr string
 	call Call
@@ -36,6 +37,7 @@ type bridge struct {
 	mu     sync.Mutex
 	posted map[int]time.Time
 	lat    *histogram
+	start  *histogram // of accept
 	done   chan struct{}
 	broken chan error
 	acks   sync.WaitGroup
@@ -93,6 +95,9 @@ func (b *bridge) serve(buf []byte) {
 		if bytes.Contains(payload[:min(len(payload), 200)], []byte(`"gateway_message"`)) {
 			b.message(payload, at)
 		}
+		if bytes.Contains(payload[:min(len(payload), 200)], []byte(`"gateway_task"`)) {
+			b.task(payload, at)
+		}
 		buf = rest
 	}
 }
@@ -105,15 +110,53 @@ func (b *bridge) message(p []byte, at time.Time) {
 		return
 	}
 	b.acks.Go(func() { b.ack(m.ID) })
-	if i := strings.IndexByte(m.Content, '#'); i >= 0 {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if n := digits([]byte(m.Content[i+1:])); !b.posted[n].IsZero() && b.lat != nil {
-			b.lat.add(at.Sub(b.posted[n]))
-			delete(b.posted, n)
-			b.done <- struct{}{}
-		}
+	b.arrived(m.Content, at)
+}
+
+// arrived notes how long the marked text was on its way.
+func (b *bridge) arrived(text string, at time.Time) {
+	i := strings.IndexByte(text, '#')
+	if i < 0 {
+		return
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n := digits([]byte(text[i+1:])); !b.posted[n].IsZero() && b.lat != nil {
+		b.lat.add(at.Sub(b.posted[n]))
+		delete(b.posted, n)
+		b.done <- struct{}{}
+	}
+}
+
+// task accepts a task and completes it.
+func (b *bridge) task(p []byte, at time.Time) {
+	var tuple [5]json.RawMessage
+	var t struct {
+		ID, TaskID string
+		Task       struct{ Title string }
+	}
+	if err := errors.Join(json.Unmarshal(p, &tuple), json.Unmarshal(tuple[4], &t)); err != nil {
+		b.fail(err)
+		return
+	}
+	b.acks.Go(func() {
+		accept := Body{Path: "/api/gateway/tasks/" + t.ID + "/accept", Token: b.call.Token, JSON: fmt.Sprintf(`{"executor_id":%q}`, b.call.Executor)}
+		if err := send(b.http, b.addr, accept); err != nil {
+			b.fail(fmt.Errorf("accept: %w", err))
+			return
+		}
+		b.mu.Lock()
+		if b.start != nil {
+			b.start.add(time.Since(at))
+		}
+		b.mu.Unlock()
+		err := send(b.http, b.addr, Body{Path: "/api/mcp", Token: b.call.Token, JSON: fmt.Sprintf(
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"complete_task","arguments":{"task_id":%[1]q,"silent":false,"response":"done"},"_meta":{"context":{"task_id":%[1]q}}}}`, t.TaskID)})
+		if err != nil {
+			b.fail(fmt.Errorf("complete: %w", err))
+		}
+	})
+	b.arrived(t.Task.Title, at)
 }
 
 func (b *bridge) ack(queueID string) {
@@ -147,7 +190,7 @@ func send(c *http.Client, addr string, b Body) error {
 	return err
 }
 
-// posts sends messages at a fixed rate and waits until the bridge has them.
+// posts sends messages or tasks at a fixed rate and waits until the bridge has them.
 func (c *crowd) posts(o Order) (Answer, error) {
 	c.mu.Lock()
 	b := c.bridges[o.Set]
@@ -155,9 +198,9 @@ func (c *crowd) posts(o Order) (Answer, error) {
 	if b == nil {
 		return Answer{}, errors.New("no such bridge")
 	}
-	lat, web := &histogram{}, client()
+	lat, start, web := &histogram{}, &histogram{}, client()
 	b.mu.Lock()
-	b.lat, b.posted = lat, map[int]time.Time{}
+	b.lat, b.start, b.posted = lat, start, map[int]time.Time{}
 	b.mu.Unlock()
 	begun := time.Now()
 	count := max(int(o.Call.Rate*o.Call.Seconds), 1)
@@ -186,7 +229,10 @@ func (c *crowd) posts(o Order) (Answer, error) {
 		}
 	}
 	b.acks.Wait()
-	return Answer{Messages: count, Deliveries: int64(count), Seconds: time.Since(begun).Seconds(), P50: lat.quantile(.5), P99: lat.quantile(.99)}, nil
+	return Answer{
+		Messages: count, Deliveries: int64(count), Seconds: time.Since(begun).Seconds(), P50: lat.quantile(.5), P99: lat.quantile(.99),
+		StartP50: start.quantile(.5), StartP99: start.quantile(.99),
+	}, nil
 }
 
 // exchange repeats one request over kept connections as fast as it is answered.

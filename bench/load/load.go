@@ -53,6 +53,8 @@ type Answer struct {
 	Seconds    float64
 	P50, P99   float64
 	FrameBytes int // of a counted frame
+
+	StartP50, StartP99 float64 // tasks: from the push to the answer of accept
 }
 
 // Main obeys orders until its input ends.
