@@ -103,6 +103,9 @@ func ReadRoom(a Actor, f RoomFacts) error {
 	return fault.ErrNotFound
 }
 
+// ErrRoomClosed is the answer to whoever would change a huddle that was closed.
+var ErrRoomClosed = fault.New(fault.Forbidden, "room_closed", "This room is closed.")
+
 // PostInRoom is for members that are not observers, in a room that is not closed.
 func PostInRoom(a Actor, f RoomFacts) error {
 	if err := ReadRoom(a, f); err != nil {
@@ -115,7 +118,7 @@ func PostInRoom(a Actor, f RoomFacts) error {
 		return fault.New(fault.Forbidden, "observer", "You may read this room, not write in it.")
 	}
 	if f.Closed {
-		return fault.New(fault.Forbidden, "room_closed", "This room is closed.")
+		return ErrRoomClosed
 	}
 	return nil
 }
@@ -129,6 +132,17 @@ func AdminRoom(a Actor, f RoomFacts) error {
 		return nil
 	}
 	return fault.New(fault.Forbidden, "admins_only", "Only an administrator of this room can do this.")
+}
+
+// DeleteFile is for who may delete the message that shows it.
+func DeleteFile(a Actor, f RoomFacts, uploader, uploaderOwner id.Participant) error {
+	if err := DeleteMessage(a, f, uploader, uploaderOwner); err != nil {
+		if fault.Is(err, "not_yours") {
+			return fault.New(fault.Forbidden, "not_yours", "Only who shared this file can delete it.")
+		}
+		return err
+	}
+	return nil
 }
 
 // DeleteMessage is for its author, an administrator of the room, and the owner of

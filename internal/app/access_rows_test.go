@@ -21,6 +21,9 @@ const (
 
 var accessRows = []accessRow{
 	{route: "DELETE /api/agents/{agent}", want: ownerOfAgent},
+	{route: "DELETE /api/agents/me/letter-address", want: agentsOnly},
+	{route: "GET /api/agents/{agent}/letter-address", want: membersOfRoom},
+	{route: "PUT /api/agents/me/letter-address", want: agentsOnly, body: `{}`},
 	{route: "DELETE /api/approval-grants/{grant}", want: "401 404 403 404 in 403"},
 	{route: "DELETE /api/conversations/{conversation}", want: adminsOfRoom},
 	{route: "DELETE /api/conversations/{conversation}/members/{participant}", want: "401 404 404 403 in in"},
@@ -28,6 +31,7 @@ var accessRows = []accessRow{
 	{route: "DELETE /api/credential-requests/{credential}", want: "401 404 403 404 in 403"},
 	{route: "DELETE /api/credential-requests/{given}/secret", want: "401 404 403 404 in 403"},
 	{route: "DELETE /api/conversations/{conversation}/session/link", want: membersOfRoom},
+	{route: "DELETE /api/files/{file}", want: adminsOfRoom},
 	{route: "DELETE /api/invites/{invite}", want: "401 404 403 404 in 403"},
 	{route: "DELETE /api/gateway/executors/{executor}", want: "401 403 404 403 403 in"},
 	{route: "DELETE /api/me", want: people, body: `{"confirm":"DELETE"}`},
@@ -63,6 +67,7 @@ var accessRows = []accessRow{
 	{route: "GET /api/conversations/{conversation}/receipts", want: membersOfRoom, query: "?messageIds={message}"},
 	{route: "GET /api/credential-requests", want: "401 hidden hidden hidden in hidden", shows: "{credential}"},
 	{route: "GET /api/field-limits", want: signedIn},
+	{route: "GET /api/files", want: "401 hidden hidden hidden in hidden", shows: "{file}"},
 	{route: "GET /api/files/{file}/content", want: "403 403 403 403 403 403"}, // a signed address: TestK3_SignedAddresses
 	{route: "GET /api/files/{file}/download-url", want: membersOfRoom},
 	{route: "GET /api/integrations/{provider}/resolve", want: "401 404 404 404 in in"},
@@ -143,6 +148,12 @@ var accessRows = []accessRow{
 	{route: "POST /api/conversations/{conversation}/tasks", want: membersOfRoom, body: `{"title":"x"}`},
 	{route: "POST /api/conversations/{conversation}/upload-url", want: membersOfRoom, body: `{"filename":"a.txt","contentType":"text/plain","sizeBytes":3}`},
 	{route: "POST /api/credential-requests/{credential}/fulfill", want: "401 404 403 404 in 403", body: `{"value":"s3cret"}`},
+	{route: "POST /api/files/{file}/forward", want: membersOfRoom, body: `{"conversationId":"{conversation}"}`},
+	// Members of the room above look into a huddle; who takes part closes it.
+	{route: "POST /api/huddles/complete", want: "401 404 404 403 in in", body: `{"huddleId":"{huddle}","outcome":"resolved","summary":"x"}`},
+	{route: "POST /api/huddles/goal", want: "401 404 404 403 in in", body: `{"huddleId":"{huddle}","goal":"x"}`},
+	{route: "POST /api/threads/complete", want: "401 404 404 403 in in", body: `{"threadId":"{huddle}","outcome":"abandoned","summary":"x"}`},
+	{route: "POST /api/threads/goal", want: "401 404 404 403 in in", body: `{"threadId":"{huddle}","goal":"x"}`},
 	{route: "POST /api/gateway/approvals/{item}/ack", want: "401 403 404 403 403 404", body: `{"executor_id":"{executor}","generation":1}`},
 	{route: "POST /api/gateway/approvals/{item}/release", want: "401 403 404 403 403 404", body: `{"executor_id":"{executor}","generation":1}`},
 	{route: "POST /api/gateway/executors", want: agentsOnly, body: `{"executor_key":"k2","max_concurrent":1}`},

@@ -155,6 +155,7 @@ func newAccessWorld(ctx context.Context, s *apptest.Server) (w accessWorld, err 
 		file, err = uploaded(ctx, s, file)
 	}
 	do("owner", "POST", "/api/conversations/"+room+"/files/confirm", map[string]any{"storageKey": file})
+	huddle := text(do("agent", "POST", "/api/conversations/dm", map[string]any{"peerId": ids["owner"], "sourceConversationId": room, "huddleTopic": "Sails"}), "id")
 	ask := func(command string) string {
 		return text(do("agent", "POST", "/api/agent/permission-requests", map[string]any{"toolName": "Bash", "toolInput": map[string]any{"command": command}, "conversationId": room}), "requestId")
 	}
@@ -214,7 +215,7 @@ func newAccessWorld(ctx context.Context, s *apptest.Server) (w accessWorld, err 
 		return w, fmt.Errorf("incomplete: key %v, sessions %v", key, sessions)
 	}
 	w.ids = strings.NewReplacer("{request}", approval, "{grant}", grant, "{credential}", secrets[0], "{given}", secrets[1], "{file}", file, "{api}", text(api, "id"), "{tool}", "web_fetch",
-		"{query}", query, "{scope}", scope, "{task}", task, "{ask}", question, "{row}", row, "{agent}", ids["agent"], "{conversation}", room, "{message}", message, "{participant}", ids["agent"], "{member}", ids["member"],
+		"{huddle}", huddle, "{query}", query, "{scope}", scope, "{task}", task, "{ask}", question, "{row}", row, "{agent}", ids["agent"], "{conversation}", room, "{message}", message, "{participant}", ids["agent"], "{member}", ids["member"],
 		"{stranger}", ids["stranger"], "{executor}", executor, "{item}", item, "{key}", keyID, "{session}", sessionID, "{provider}", "anthropic", "{code}", "x", "{invite}", text(invite, "id"), "{inviteCode}", text(invite, "code"), "{tour}", "profileTour", "{organization}", organization)
 	return w, nil
 }

@@ -126,7 +126,7 @@ func (a *App) build(ctx context.Context, ring *secret.Ring) error {
 	a.Tasks = flow.NewTasks(a.Gateway, a.Chat, flow.TaskConfig{Lease: cfg.TaskLease, Most: cfg.TaskMaxLease})
 	a.Chat.Answered = a.Tasks.AnsweredByTx
 	a.Gateway.Finished = obs.NewTurnMetrics(a.registry, a.Gateway.Reachable).Observe
-	a.Chat.Forget, a.Chat.Withdraw = a.Gateway.ForgetTx, a.Gateway.WithdrawTx
+	a.Chat.Forget, a.Chat.Withdraw, a.Chat.Settle = a.Gateway.ForgetTx, a.Gateway.WithdrawTx, a.Gateway.SettleRoomTx
 
 	a.buildApprovals(ring, inserter)
 	if err := a.buildTools(ring); err != nil {

@@ -51,6 +51,7 @@ var toolRows = map[string]toolRow{
 	"share_file":        {`{"conversation_id":"{room}","path":"x"}`, "local_tool", "local_tool", taken},
 	"find_contacts":     {`{}`, everyone, everyone, taken},
 	"find_or_create_dm": {`{"peer_id":"{kin}"}`, "in not_found not_found not_found not_found", "in not_found not_found not_found not_found", taken},
+	"complete_huddle":   {`{"huddle_id":"{room}","outcome":"resolved","summary":"x"}`, "not_a_huddle not_a_huddle not_found not_found not_found", nobody, taken},
 	"get_profile":       {`{}`, everyone, everyone, taken},
 	"read_soul":         {`{}`, everyone, everyone, taken},
 	"get_soul_template": {`{}`, everyone, everyone, taken},

@@ -23,7 +23,7 @@ const filesDir = "data/files"
 func (a *App) buildTools(ring *secret.Ring) (err error) {
 	cfg := a.opts.Config
 	a.fileKeys = ring.DeriveAll("file address")
-	a.Files = &flow.Files{DB: a.db, Chat: a.Chat, Blobs: blob.Store{Dir: cmp.Or(cfg.FilesDir, filesDir)}, Rate: limit.New(1, 60, 100_000), Log: a.log}
+	a.Files = &flow.Files{DB: a.db, Chat: a.Chat, Blobs: blob.Store{Dir: cmp.Or(cfg.FilesDir, filesDir)}, Rate: limit.New(1, 60, 100_000), Quota: cfg.FilesQuotaMiB << 20, Log: a.log}
 	fetch := outbound.New(outbound.Config{Trusted: cfg.OutboundTrusted, UserAgent: "agntchat/" + a.opts.Version})
 	platform := &flow.PlatformTools{
 		DB: a.db, Chat: a.Chat, Gateway: a.Gateway, Identity: a.Identity, Files: a.Files, Fetch: fetch, Robots: outbound.NewRobots(fetch),

@@ -36,16 +36,43 @@ func (s Store) path(name string) (string, error) {
 
 // Put stores exactly size bytes of r and gives their SHA-256. A blob of this name is replaced.
 func (s Store) Put(name string, r io.Reader, size int64) (sum []byte, err error) {
-	path, err := s.path(name)
+	st, err := s.Stage(name, r, size)
 	if err != nil {
 		return nil, err
 	}
+	return st.Sum, st.Keep()
+}
+
+// Staged is bytes that are on disk and have no name yet: Keep or Drop them.
+type Staged struct {
+	Sum        []byte // SHA-256
+	from, path string
+}
+
+// Keep gives the bytes their name. A blob of this name is replaced.
+func (s Staged) Keep() error {
+	if err := os.Rename(s.from, s.path); err != nil {
+		return errors.Join(fmt.Errorf("write blob: %w", err), os.Remove(s.from))
+	}
+	return nil
+}
+
+// Drop forgets the bytes; after Keep it does nothing.
+func (s Staged) Drop() { _ = os.Remove(s.from) }
+
+// Stage writes exactly size bytes of r beside the blob of this name, which stays as
+// it is. ErrTooLong and ErrTooShort tell of another size.
+func (s Store) Stage(name string, r io.Reader, size int64) (st Staged, err error) {
+	path, err := s.path(name)
+	if err != nil {
+		return st, err
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("make folder of blobs: %w", err)
+		return st, fmt.Errorf("make folder of blobs: %w", err)
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
-		return nil, fmt.Errorf("make blob: %w", err)
+		return st, fmt.Errorf("make blob: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -57,19 +84,16 @@ func (s Store) Put(name string, r io.Reader, size int64) (sum []byte, err error)
 	n, err := io.Copy(io.MultiWriter(f, h), io.LimitReader(r, size+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("write blob: %w", err)
+		return st, fmt.Errorf("write blob: %w", err)
 	case n > size:
-		return nil, ErrTooLong
+		return st, ErrTooLong
 	case n < size:
-		return nil, ErrTooShort
+		return st, ErrTooShort
 	}
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return nil, fmt.Errorf("write blob: %w", err)
+		return st, fmt.Errorf("write blob: %w", err)
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return nil, fmt.Errorf("write blob: %w", err)
-	}
-	return h.Sum(nil), nil
+	return Staged{Sum: h.Sum(nil), from: f.Name(), path: path}, nil
 }
 
 // Open reads a blob; fs.ErrNotExist when there is none.

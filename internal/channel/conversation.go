@@ -144,8 +144,9 @@ func (c *roomChannel) newMessage(ctx context.Context, payload json.RawMessage) (
 	if err := decode(payload, &p); err != nil {
 		return nil, err
 	}
-	if len(p.Attachments) > 0 {
-		return nil, fault.New(fault.Invalid, "attachments_not_available", "Files cannot be sent yet.").With("attachments", "not_available", "Files cannot be sent yet.")
+	uploads, err := present.Uploads(p.Attachments)
+	if err != nil {
+		return nil, err
 	}
 	if p.ThreadRootID != nil && *p.ThreadRootID != "" {
 		return nil, fault.New(fault.Invalid, "threads_not_available", "Reply threads are not available yet.").
@@ -153,7 +154,7 @@ func (c *roomChannel) newMessage(ctx context.Context, payload json.RawMessage) (
 	}
 	in := flow.Post{
 		ConversationID: c.room, Content: p.Content, ContentType: p.ContentType, MessageType: p.MessageType, ContentStructured: p.ContentStructured,
-		Metadata: p.Metadata, CorrelationID: p.CorrelationID,
+		Metadata: p.Metadata, CorrelationID: p.CorrelationID, Files: uploads,
 	}
 	if p.ParentMessageID != nil && *p.ParentMessageID != "" {
 		parent, err := id.Parse[id.Message](*p.ParentMessageID)

@@ -31,6 +31,14 @@ func ChatEvents(rooms *Rooms, online present.Online) Encode {
 			return []Out{{Topics: topic, Event: "message_deleted", Payload: wire.MessageDeleted{
 				MessageID: e.MessageID.String(), ConversationID: e.ConversationID.String(), Seq: e.Seq,
 			}}}, true
+		case flow.MessageUpdated:
+			m := present.Message(e.Message)
+			m.Seq = e.Seq
+			outs := []Out{{Topics: topic, Event: "message_updated", Payload: m}}
+			if e.Message.ContentType == "file" { // existing clients take the same id again as news of its content (desktop 3.4)
+				outs = append(outs, Out{Topics: topic, Event: "new_message", Payload: m})
+			}
+			return outs, true
 		case flow.MessageMetadataChanged:
 			return []Out{{Topics: topic, Event: "message_metadata_changed", Payload: wire.MessageMetadataChanged{
 				MessageID: e.MessageID.String(), ConversationID: e.ConversationID.String(), Metadata: e.Metadata, Seq: e.Seq,
@@ -83,8 +91,19 @@ func roomEvents(rooms *Rooms, online present.Online, topic []string, ev event.Ev
 		})
 		return append(outs, Out{
 			Topics: userTopics([]id.Participant{e.Member.ParticipantID}), Event: "removed_from_conversation", Payload: left,
-			After: func() { rooms.close(e.ConversationID, e.Member.ParticipantID, "removed_from_conversation", left) },
+			After: func() {
+				rooms.close(e.ConversationID, e.Member.ParticipantID, "removed_from_conversation", left)
+				for _, h := range e.Below {
+					rooms.close(h, e.Member.ParticipantID, "removed_from_conversation", ref(h, 0))
+				}
+			},
 		}), true
+	case flow.SubConversationCreated:
+		return []Out{{Topics: topic, Event: "sub_conversation_created", Payload: wire.SubConversation{
+			ConversationID: e.ConversationID.String(), HuddleID: e.HuddleID.String(), Seq: e.Seq,
+		}}}, true
+	case flow.HuddleChanged:
+		return []Out{{Topics: topic, Event: "huddle_changed", Payload: wire.SubConversation{ConversationID: e.ConversationID.String(), HuddleID: e.HuddleID.String()}}}, true
 	case flow.RenameResolved:
 		return []Out{{Topics: userTopics(e.To), Event: "conversation_rename_resolved", Payload: ref(e.ConversationID, 0)}}, true
 	default:

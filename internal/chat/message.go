@@ -53,8 +53,19 @@ type NewMessage struct {
 	TurnGroupID       *string
 	Mentions          []id.Participant
 	ClientKey         string
+	Attachments       []Attachment
 	// Streak replaces what the room counts of agents' messages in a row; nil leaves it.
 	Streak *Streak
+}
+
+// Attachment is what a message remembers of a file that it shows, so that a page of
+// messages reads one table. Deleted: its bytes are gone, the message stays.
+type Attachment struct {
+	ID          id.File `json:"id"`
+	Filename    string  `json:"filename"`
+	ContentType string  `json:"contentType"`
+	SizeBytes   int64   `json:"sizeBytes"`
+	Deleted     bool    `json:"deleted,omitempty"`
 }
 
 // Streak is how many messages of agents stand in a row, and whether the notice
@@ -100,7 +111,7 @@ func AddInsert(b *pg.Batch, n NewMessage, p *Placed) {
 		}
 		return nil
 	}, sqlInsertMessage, n.ID, n.ConversationID, n.SenderID, n.SenderKind, n.Content, n.ContentType, n.MessageType, nullJSON(n.ContentStructured),
-		objectJSON(n.Metadata), n.ParentMessageID, n.CorrelationID, n.TurnGroupID, id.Strings(n.Mentions), key, streak, noticed)
+		objectJSON(n.Metadata), n.ParentMessageID, n.CorrelationID, n.TurnGroupID, id.Strings(n.Mentions), key, streak, noticed, attachmentsJSON(n.Attachments))
 }
 
 // AddFindByKey finds the message that the sender stored under this key, in
@@ -158,6 +169,31 @@ func PatchMessageTx(ctx context.Context, tx *pg.Tx, c id.Conversation, m id.Mess
 		return nil, 0, false, fmt.Errorf("patch message: %w", err)
 	}
 	return meta, seq, changed, nil
+}
+
+// SetAttachmentsTx replaces what a message says of its files, and its content, and
+// records the change (event message_updated). The room must be locked. It returns the
+// change's number; false when the message is gone.
+func SetAttachmentsTx(ctx context.Context, tx *pg.Tx, c id.Conversation, m id.Message, files []Attachment, content string) (seq int64, ok bool, err error) {
+	err = tx.QueryRow(ctx, sqlSetAttachments, c, m, attachmentsJSON(files), content).Scan(&seq)
+	if pg.IsNotFound(err) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("set attachments: %w", err)
+	}
+	return seq, true, nil
+}
+
+func attachmentsJSON(files []Attachment) *string {
+	if len(files) == 0 {
+		return nil
+	}
+	b, err := json.Marshal(files)
+	if err != nil { // ids, words and numbers: never
+		return nil
+	}
+	return new(string(b))
 }
 
 func nullJSON(m json.RawMessage) *string {

@@ -4,12 +4,39 @@ const roomColumns = `id, type, title, avatar_url, created_by, organization_id, p
 	version, message_seq, last_message_at, agent_streak, streak_notice, inserted_at, updated_at, deleted_at`
 
 const (
-	sqlCreateRoom = `INSERT INTO conversations (id, type, title, created_by, organization_id, metadata, direct_key, parent_conversation_id)
-		VALUES ($1::uuid, $2, $3::text, $4::uuid, $5::uuid, $6::jsonb, $7::text, $8::uuid)
+	sqlCreateRoom = `INSERT INTO conversations (id, type, title, created_by, organization_id, metadata, direct_key, parent_conversation_id, huddle_key)
+		VALUES ($1::uuid, $2, $3::text, $4::uuid, $5::uuid, $6::jsonb, $7::text, $8::uuid, $9::text)
 		ON CONFLICT (organization_id, direct_key) WHERE direct_key IS NOT NULL AND parent_conversation_id IS NULL AND deleted_at IS NULL DO NOTHING`
 
 	sqlFindDirect = `SELECT id FROM conversations
 		WHERE organization_id = $1::uuid AND direct_key = $2::text AND parent_conversation_id IS NULL AND deleted_at IS NULL`
+
+	sqlFindHuddle = `SELECT id FROM conversations WHERE parent_conversation_id = $1::uuid AND huddle_key = $2::text AND deleted_at IS NULL`
+
+	sqlFreeHuddleKey = `UPDATE conversations SET huddle_key = NULL WHERE id = $1::uuid`
+
+	sqlHuddlesOf = `SELECT id FROM conversations WHERE parent_conversation_id = $1::uuid AND type <> 'task' AND deleted_at IS NULL ORDER BY id`
+
+	// The rooms above a huddle, nearest first. A work room may stand between.
+	sqlRoomsAbove = `WITH RECURSIVE above (id, parent, depth) AS (
+			SELECT c.id, c.parent_conversation_id, 0 FROM conversations c
+			WHERE c.id = $1::uuid AND c.deleted_at IS NULL AND c.type <> 'task' AND c.parent_conversation_id IS NOT NULL
+			UNION ALL SELECT c.id, c.parent_conversation_id, above.depth + 1 FROM above JOIN conversations c ON c.id = above.parent
+			WHERE c.deleted_at IS NULL AND above.depth < 16)`
+
+	sqlReaderRole = sqlRoomsAbove + ` SELECT coalesce(
+			(SELECT m.role FROM conversation_members m JOIN conversations c ON c.id = m.conversation_id
+				WHERE m.conversation_id = $1::uuid AND m.participant_id = $2::uuid AND c.deleted_at IS NULL),
+			(SELECT 'observer' FROM above JOIN conversation_members m ON m.conversation_id = above.id AND m.participant_id = $2::uuid LIMIT 1), '')`
+
+	sqlHuddlesBelow = `WITH RECURSIVE below (id, depth) AS (
+			SELECT c.id, 1 FROM conversations c WHERE c.parent_conversation_id = $1::uuid AND c.deleted_at IS NULL
+			UNION ALL SELECT c.id, below.depth + 1 FROM below JOIN conversations c ON c.parent_conversation_id = below.id
+			WHERE c.deleted_at IS NULL AND below.depth < 16)
+		SELECT below.id FROM below JOIN conversations c ON c.id = below.id AND c.type <> 'task'
+		WHERE NOT EXISTS (SELECT 1 FROM conversation_members m WHERE m.conversation_id = below.id AND m.participant_id = $2::uuid)`
+
+	sqlDepth = sqlRoomsAbove + ` SELECT count(*) FROM above JOIN conversations c ON c.id = above.id AND c.type <> 'task' WHERE above.parent IS NOT NULL`
 
 	sqlGetRoom = `SELECT ` + roomColumns + ` FROM conversations WHERE id = $1::uuid AND deleted_at IS NULL`
 
@@ -55,9 +82,9 @@ const (
 			WHERE id = $2::uuid RETURNING id, version, message_seq, last_message_at
 		), msg AS (
 			INSERT INTO messages (id, conversation_id, seq, sender_id, sender_kind, content, content_type, message_type, content_structured,
-				metadata, parent_message_id, correlation_id, turn_group_id, mentions, client_key, inserted_at, updated_at)
+				metadata, parent_message_id, correlation_id, turn_group_id, mentions, client_key, attachments, inserted_at, updated_at)
 			SELECT $1::uuid, room.id, room.message_seq, $3::uuid, $4::text, $5::text, $6::text, $7::text, $8::jsonb, $9::jsonb,
-				$10::uuid, $11::text, $12::text, $13::uuid[], $14::text, room.last_message_at, room.last_message_at FROM room
+				$10::uuid, $11::text, $12::text, $13::uuid[], $14::text, $17::jsonb, room.last_message_at, room.last_message_at FROM room
 		), change AS (
 			INSERT INTO conversation_changes (conversation_id, seq, event, subject_id)
 			SELECT room.id, room.version, 'new_message', $1::uuid FROM room
@@ -73,8 +100,19 @@ const (
 
 	sqlSeqOf = `SELECT seq FROM messages WHERE conversation_id = $1::uuid AND id = $2::uuid`
 
-	sqlDeleteMessage = `UPDATE messages SET deleted_at = now(), updated_at = now(), content = '', content_structured = NULL, metadata = '{}'
+	sqlDeleteMessage = `UPDATE messages SET deleted_at = now(), updated_at = now(), content = '', content_structured = NULL, metadata = '{}', attachments = NULL
 		WHERE conversation_id = $1::uuid AND id = $2::uuid AND deleted_at IS NULL`
+
+	sqlSetAttachments = `WITH changed AS (
+			UPDATE messages SET attachments = $3::jsonb, content = $4::text, updated_at = now()
+			WHERE conversation_id = $1::uuid AND id = $2::uuid AND deleted_at IS NULL RETURNING id
+		), room AS (
+			UPDATE conversations SET version = version + 1 WHERE id = $1::uuid AND EXISTS (SELECT 1 FROM changed) RETURNING id, version
+		), change AS (
+			INSERT INTO conversation_changes (conversation_id, seq, event, subject_id)
+			SELECT room.id, room.version, 'message_updated', $2::uuid FROM room
+		)
+		SELECT version FROM room`
 
 	// The caller holds the row lock of the room, so nobody else changes the message.
 	sqlPatchMessage = `WITH old AS (

@@ -88,6 +88,8 @@ type NewRoom struct {
 	DirectKey      *string
 	// ParentConversationID is the room that it was opened from; zero for none.
 	ParentConversationID id.Conversation
+	// HuddleKey names an open huddle below its parent; nil in other rooms.
+	HuddleKey *string
 }
 
 // DirectKey names the pair of a direct room: unique per organisation (decision 6).
@@ -109,7 +111,7 @@ func CreateTx(ctx context.Context, tx *pg.Tx, n NewRoom) (created bool, err erro
 	if len(meta) == 0 {
 		meta = json.RawMessage("{}")
 	}
-	tag, err := tx.Exec(ctx, sqlCreateRoom, n.ID, n.Type, n.Title, n.CreatedBy, n.OrganizationID, string(meta), n.DirectKey, n.ParentConversationID)
+	tag, err := tx.Exec(ctx, sqlCreateRoom, n.ID, n.Type, n.Title, n.CreatedBy, n.OrganizationID, string(meta), n.DirectKey, n.ParentConversationID, n.HuddleKey)
 	if err != nil {
 		return false, fmt.Errorf("create room: %w", err)
 	}

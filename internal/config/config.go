@@ -47,10 +47,11 @@ type Config struct {
 
 	ExternalAgents string `env:"AGNTCHAT_EXTERNAL_AGENTS" envDefault:"on"` // on | off: sessions that people drive in their own tools
 
-	FilesDir        string         `env:"AGNTCHAT_FILES_DIR"`        // where files of rooms are kept; must survive a restart
-	OutboundTrusted []netip.Prefix `env:"AGNTCHAT_OUTBOUND_TRUSTED"` // private networks that agents' tools may reach, for example 10.1.0.0/16
-	BraveAPIKey     string         `env:"AGNTCHAT_BRAVE_API_KEY"`    // web search for agents; without it there is none
-	BraveURL        string         `env:"AGNTCHAT_BRAVE_URL"`        // another address of the same interface
+	FilesDir        string         `env:"AGNTCHAT_FILES_DIR"`                          // where files of rooms are kept; must survive a restart
+	FilesQuotaMiB   int64          `env:"AGNTCHAT_FILES_QUOTA_MIB" envDefault:"10240"` // what one workspace may keep; 0 is no bound
+	OutboundTrusted []netip.Prefix `env:"AGNTCHAT_OUTBOUND_TRUSTED"`                   // private networks that agents' tools may reach, for example 10.1.0.0/16
+	BraveAPIKey     string         `env:"AGNTCHAT_BRAVE_API_KEY"`                      // web search for agents; without it there is none
+	BraveURL        string         `env:"AGNTCHAT_BRAVE_URL"`                          // another address of the same interface
 
 	LogLevel  slog.Level `env:"AGNTCHAT_LOG_LEVEL" envDefault:"INFO"`
 	LogFormat string     `env:"AGNTCHAT_LOG_FORMAT" envDefault:"text"` // text | json

@@ -49,6 +49,13 @@ type Room struct {
 	Type    string
 	Title   string
 	Members []Member // without the agent itself, in joining order
+	Huddle  *Huddle  // nil for a room that is none
+}
+
+// Huddle is what a side conversation is about.
+type Huddle struct {
+	Goal   string
+	Closed bool
 }
 
 // Member is somebody else in the room.

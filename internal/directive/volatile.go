@@ -29,6 +29,9 @@ func clock(now time.Time, zone string) string {
 }
 
 func roomLine(r Room) string {
+	if r.Huddle != nil {
+		return huddleLine(r)
+	}
 	switch {
 	case r.Type == "direct":
 		return "Room: a direct conversation.\n"
@@ -37,6 +40,22 @@ func roomLine(r Room) string {
 	default:
 		return "Room: a " + r.Type + " conversation without a title.\n"
 	}
+}
+
+// huddleLine says what a side conversation is, and that it ends by a deliberate act.
+func huddleLine(r Room) string {
+	s := "Room: a huddle, apart from the conversation that it was opened in"
+	if r.Title != "" {
+		s += fmt.Sprintf(", about %q", r.Title)
+	}
+	s += "."
+	if r.Huddle.Goal != "" {
+		s += fmt.Sprintf(" Its goal: %q.", r.Huddle.Goal)
+	}
+	if r.Huddle.Closed {
+		return s + " It is closed.\n"
+	}
+	return s + " When it has come to something, or to nothing, one of you closes it with complete_huddle, which tells the conversation above; it does not end by itself.\n"
 }
 
 func memberLine(r Room) string {

@@ -90,14 +90,24 @@ func Clean(name, contentType string, size int64) (string, string, error) {
 	return name, contentType, nil
 }
 
-// InsertTx notes that a file may be uploaded.
-func InsertTx(ctx context.Context, tx *pg.Tx, f File) error {
+// InsertTx notes that a file may be uploaded. quota bounds, in bytes, what the
+// workspace keeps with it; 0 is no bound.
+func InsertTx(ctx context.Context, tx *pg.Tx, f File, quota int64) error {
 	var n int
 	if err := tx.QueryRow(ctx, countUnkeptSQL, f.UploadedBy).Scan(&n); err != nil {
 		return fmt.Errorf("count uploads: %w", err)
 	}
 	if n >= maxUnkept {
 		return fault.Newf(fault.Exhausted, "too_many_uploads", "%d of your uploads are not finished. Finish them or wait a day.", maxUnkept)
+	}
+	if quota > 0 {
+		var kept int64
+		if err := tx.QueryRow(ctx, storedBytesSQL, f.OrganizationID).Scan(&kept); err != nil {
+			return fmt.Errorf("count stored bytes: %w", err)
+		}
+		if kept+f.SizeBytes > quota {
+			return fault.Newf(fault.Conflict, "storage_full", "This workspace keeps %d of its %d MiB: delete files that are not needed any more.", kept>>20, quota>>20)
+		}
 	}
 	if _, err := tx.Exec(ctx, insertSQL, f.ID, f.OrganizationID, f.ConversationID, f.UploadedBy, f.Filename, f.ContentType, f.SizeBytes); err != nil {
 		return fmt.Errorf("insert file: %w", err)
@@ -130,12 +140,38 @@ func StoredTx(ctx context.Context, tx *pg.Tx, fid id.File, sum []byte) (bool, er
 	return tag.RowsAffected() == 1, nil
 }
 
-// KeepTx ties a stored file to the message that shows it. False when it is not
-// stored, or kept already.
-func KeepTx(ctx context.Context, tx *pg.Tx, fid id.File, msg id.Message) (bool, error) {
-	tag, err := tx.Exec(ctx, keepSQL, fid, msg)
+// LockTx reads the files that somebody uploaded to a room, in no order, and keeps
+// anybody else from sharing them until the transaction ends.
+func LockTx(ctx context.Context, tx *pg.Tx, by id.Participant, room id.Conversation, ids []id.File) ([]File, error) {
+	rows, err := tx.Query(ctx, lockSQL, by, room, id.Strings(ids))
 	if err != nil {
-		return false, fmt.Errorf("keep file: %w", err)
+		return nil, fmt.Errorf("lock files: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[File])
+	if err != nil {
+		return nil, fmt.Errorf("lock files: %w", err)
+	}
+	return out, nil
+}
+
+// KeepTx ties stored files, locked by LockTx, to the message that shows them.
+func KeepTx(ctx context.Context, tx *pg.Tx, ids []id.File, msg id.Message) error {
+	tag, err := tx.Exec(ctx, keepSQL, id.Strings(ids), msg)
+	if err == nil && int(tag.RowsAffected()) != len(ids) {
+		err = fmt.Errorf("%d of %d are stored", tag.RowsAffected(), len(ids))
+	}
+	if err != nil {
+		return fmt.Errorf("keep files: %w", err)
+	}
+	return nil
+}
+
+// DeleteTx forgets a file for good. Its bytes are listed by Leftovers from then on.
+// False when it was forgotten before.
+func DeleteTx(ctx context.Context, tx *pg.Tx, fid id.File) (bool, error) {
+	tag, err := tx.Exec(ctx, deleteSQL, fid)
+	if err != nil {
+		return false, fmt.Errorf("delete file: %w", err)
 	}
 	return tag.RowsAffected() == 1, nil
 }

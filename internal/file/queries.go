@@ -13,7 +13,14 @@ const (
 
 	storedSQL = `UPDATE files SET state = 'stored', sha256 = $2 WHERE id = $1 AND state <> 'kept'`
 
-	keepSQL = `UPDATE files SET state = 'kept', message_id = $2 WHERE id = $1 AND state = 'stored'`
+	// In one order, so that two messages with the same files do not wait for each other.
+	lockSQL = `SELECT ` + fileColumns + ` FROM files f WHERE f.uploaded_by = $1::uuid AND f.conversation_id = $2::uuid AND f.id = ANY($3::uuid[]) ORDER BY f.id FOR UPDATE`
+
+	keepSQL = `UPDATE files SET state = 'kept', message_id = $2::uuid WHERE id = ANY($1::uuid[]) AND state = 'stored'`
+
+	deleteSQL = `DELETE FROM files WHERE id = $1::uuid`
+
+	storedBytesSQL = `SELECT coalesce(sum(size_bytes), 0)::bigint FROM files WHERE organization_id = $1::uuid`
 
 	forgetSQL = `DELETE FROM files WHERE id IN (
 		(SELECT f.id FROM files f WHERE f.state <> 'kept' AND f.inserted_at < now() - interval '1 day' LIMIT $1)

@@ -118,7 +118,7 @@ func cleanRoomAvatar(link *string) (*string, error) {
 }
 
 // DeleteConversation removes a room for everybody. A group is deleted by its
-// administrators, a direct room by either of the two. Running streams end.
+// administrators, a direct room by either of the two. Its huddles go with it.
 func (c *Chat) DeleteConversation(ctx context.Context, actor access.Actor, conv id.Conversation) error {
 	return c.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
 		room, err := c.lock(ctx, tx, actor, conv)
@@ -132,21 +132,7 @@ func (c *Chat) DeleteConversation(ctx context.Context, actor access.Actor, conv 
 		} else if err := access.AdminRoom(actor, facts(room.Room, room.role)); err != nil {
 			return err
 		}
-		seq, err := record(ctx, tx, conv, "conversation_deleted", uuid.Nil, map[string]any{"conversationId": conv})
-		if err != nil {
-			return err
-		}
-		if err := chat.DeleteTx(ctx, tx, conv); err != nil {
-			return err
-		}
-		if c.Forget != nil {
-			if err := c.Forget(ctx, tx, conv, id.Participant{}); err != nil {
-				return err
-			}
-		}
-		tx.Publish(lane(conv), ConversationDeleted{inRoom: inRoom{conv}, To: room.everybody(id.Participant{}), Seq: seq})
-		tx.AfterCommit(func() { c.Streams.Cancel(conv.String(), "") })
-		return nil
+		return c.deleteTx(ctx, tx, room)
 	})
 }
 

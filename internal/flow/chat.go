@@ -39,6 +39,9 @@ type Chat struct {
 	// longer sits in; Withdraw what a deleted message had asked for. Either may be nil.
 	Forget   func(ctx context.Context, tx *pg.Tx, conv id.Conversation, agent id.Participant) error
 	Withdraw func(ctx context.Context, tx *pg.Tx, mid id.Message) error
+	// Settle ends what waits to be answered in a room that was closed; a turn that
+	// runs goes on. May be nil.
+	Settle func(ctx context.Context, tx *pg.Tx, conv id.Conversation) error
 	// Answered takes a person's message as the answer to a question of a task's run, if it
 	// is one; it is asked about messages in work rooms and about quotes. May be nil.
 	Answered func(ctx context.Context, tx *pg.Tx, room id.Conversation, work bool, who id.Participant, quoted *id.Message, text string) (bool, error)
@@ -58,13 +61,17 @@ func facts(r chat.Room, role string) access.RoomFacts {
 }
 
 // Readable is the role of an actor in a room they may read; fault.ErrNotFound
-// otherwise. It is cheap: one statement.
+// otherwise. People look into the huddles of their rooms (decision 22). It is cheap:
+// one statement.
 func (c *Chat) Readable(ctx context.Context, q pg.Querier, actor access.Actor, conv id.Conversation) (role string, err error) {
 	if actor.Kind == access.Job {
 		return chat.Admin, nil
 	}
-	role, err = chat.Role(ctx, q, conv, actor.ID)
-	if err != nil {
+	read := chat.Role
+	if actor.IsPerson() {
+		read = chat.ReaderRole
+	}
+	if role, err = read(ctx, q, conv, actor.ID); err != nil {
 		return "", err
 	}
 	return role, access.ReadRoom(actor, access.RoomFacts{ID: conv, Role: role})

@@ -57,6 +57,13 @@ type MessageDeleted struct {
 	Seq       int64
 }
 
+// MessageUpdated is a row whose content or files have changed.
+type MessageUpdated struct {
+	inRoom
+	Message view.Message
+	Seq     int64
+}
+
 // MessageMetadataChanged carries the whole metadata of a row.
 type MessageMetadataChanged struct {
 	inRoom
@@ -128,7 +135,22 @@ type MemberRemoved struct {
 	inRoom
 	Member view.Member
 	To     []id.Participant
+	Below  []id.Conversation // huddles that they may look into no longer
 	Seq    int64
+}
+
+// SubConversationCreated tells a room that a huddle below it was opened or closed.
+type SubConversationCreated struct {
+	inRoom
+	HuddleID id.Conversation
+	Seq      int64
+}
+
+// HuddleChanged tells a room that something has happened in a huddle below it. It is
+// no change of the room: it has no number.
+type HuddleChanged struct {
+	inRoom
+	HuddleID id.Conversation
 }
 
 // WriterNotice is for the writer of a message alone: something about it did not

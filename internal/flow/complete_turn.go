@@ -150,6 +150,9 @@ func (g *Gateway) postOfTurn(ctx context.Context, tx *pg.Tx, actor access.Actor,
 		r.Outcome = turn.Passed
 		return nil, nil
 	}
+	if posted.Message.Type() == "EndTurn" && c.Outcome == turn.Answered { // all of it went to huddles
+		r.Outcome = turn.Passed
+	}
 	r.AnswerID, out.Message = posted.Message.ID, &posted.Message
 	return nil, nil
 }

@@ -33,7 +33,9 @@ type Files struct {
 	Blobs blob.Store
 	// Rate bounds the uploads of one participant. Nil is no limit.
 	Rate *limit.Buckets
-	Log  *slog.Logger
+	// Quota bounds what a workspace keeps, in bytes; 0 is no bound.
+	Quota int64
+	Log   *slog.Logger
 }
 
 // NewFile is what somebody wants to share.
@@ -56,14 +58,22 @@ func (f *Files) Begin(ctx context.Context, actor access.Actor, conv id.Conversat
 	if err != nil {
 		return file.File{}, err
 	}
-	if f.Rate != nil {
-		if wait, ok := f.Rate.Take(actor.ID.String()); !ok {
-			return file.File{}, fault.New(fault.Exhausted, "rate_limited", "You are sharing files too fast. Try again in a moment.").After(wait)
-		}
+	if err := f.paced(actor); err != nil {
+		return file.File{}, err
 	}
 	row := file.File{ID: id.New[id.File](), OrganizationID: room.OrganizationID, ConversationID: conv, UploadedBy: actor.ID, Filename: name, ContentType: kind, SizeBytes: n.SizeBytes, State: file.Waiting}
-	err = f.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error { return file.InsertTx(ctx, tx, row) })
+	err = f.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error { return file.InsertTx(ctx, tx, row, f.Quota) })
 	return row, err
+}
+
+func (f *Files) paced(actor access.Actor) error {
+	if f.Rate == nil {
+		return nil
+	}
+	if wait, ok := f.Rate.Take(actor.ID.String()); !ok {
+		return fault.New(fault.Exhausted, "rate_limited", "You are sharing files too fast. Try again in a moment.").After(wait)
+	}
+	return nil
 }
 
 func (f *Files) writable(ctx context.Context, q pg.Querier, actor access.Actor, conv id.Conversation) (chat.Room, error) {
@@ -86,9 +96,9 @@ func (f *Files) Receive(ctx context.Context, fid id.File, body io.Reader) error 
 		return err
 	}
 	if row.State == file.Kept {
-		return fault.New(fault.Conflict, "already_shared", "This file has been shared already.")
+		return errAlreadyShared
 	}
-	sum, err := f.Blobs.Put(fid.String(), body, row.SizeBytes)
+	bytes, err := f.Blobs.Stage(fid.String(), body, row.SizeBytes)
 	switch {
 	case errors.Is(err, blob.ErrTooLong), errors.Is(err, blob.ErrTooShort):
 		return fault.Newf(fault.Invalid, "size_mismatch", "The file was announced with %d bytes.", row.SizeBytes).Because(err)
@@ -98,12 +108,16 @@ func (f *Files) Receive(ctx context.Context, fid id.File, body io.Reader) error 
 		}
 		return err
 	}
+	defer bytes.Drop()
 	return f.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
-		ok, err := file.StoredTx(ctx, tx, fid, sum)
-		if err == nil && !ok {
-			err = fault.ErrNotFound
+		ok, err := file.StoredTx(ctx, tx, fid, bytes.Sum)
+		if err == nil && !ok { // shared or forgotten meanwhile: what is shared does not change
+			err = errAlreadyShared
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return bytes.Keep()
 	})
 }
 
@@ -131,37 +145,36 @@ func (f *Files) Confirm(ctx context.Context, actor access.Actor, conv id.Convers
 		return view.Message{}, fault.ErrNotFound
 	case row.State == file.Kept:
 		return view.OneMessage(ctx, f.DB, row.MessageID)
-	case row.State == file.Waiting:
-		return view.Message{}, fault.New(fault.Conflict, "not_uploaded", "The bytes of this file have not arrived.")
 	}
 	content, err := fileContent(row, s)
 	if err != nil {
 		return view.Message{}, err
 	}
-	out, err := f.Chat.postWith(ctx, actor, Post{ConversationID: conv, Content: content, ContentType: fileType}, func(ctx context.Context, tx *pg.Tx, p Posted) error {
-		if p.Message.ID.IsZero() {
-			return fault.New(fault.Conflict, "turn_ended", "You have ended this turn silently: nothing more is posted.")
-		}
-		ok, err := file.KeepTx(ctx, tx, row.ID, p.Message.ID)
-		if err == nil && !ok {
-			err = fault.New(fault.Conflict, "already_shared", "This file has been shared already.")
-		}
-		return err
-	})
+	out, err := f.Chat.Post(ctx, actor, Post{ConversationID: conv, Content: content, ContentType: fileType, Files: []id.File{row.ID}})
 	if err != nil && fault.Is(err, "already_shared") { // the same call, a moment earlier
 		if row, again := file.Get(ctx, f.DB, s.ID); again == nil && row.State == file.Kept {
 			return view.OneMessage(ctx, f.DB, row.MessageID)
 		}
 	}
+	if err == nil && out.Suppressed {
+		err = errTurnEnded
+	}
 	return out.Message, err
 }
+
+var errTurnEnded = fault.New(fault.Conflict, "turn_ended", "You have ended this turn silently: nothing more is posted.")
 
 // fileType is the content type of a message that shows a file.
 const fileType = "file"
 
 // fileContent is the content of such a message (bridge contract 4.8, desktop contract 5.3).
 func fileContent(row file.File, s Shared) (string, error) {
-	m := map[string]any{"attachmentId": row.ID, "filename": row.Filename, "contentType": row.ContentType, "sizeBytes": row.SizeBytes}
+	m := map[string]any{"filename": row.Filename, "contentType": row.ContentType, "sizeBytes": row.SizeBytes}
+	if !row.ID.IsZero() {
+		m["attachmentId"] = row.ID
+	} else {
+		m["deleted"] = true
+	}
 	if s.Caption != "" {
 		m["caption"] = s.Caption
 	}
@@ -226,6 +239,127 @@ func (f *Files) List(ctx context.Context, actor access.Actor, conv id.Conversati
 		return nil, err
 	}
 	return view.FilesOf(ctx, f.DB, conv, before, limit)
+}
+
+// Mine is a page of the files that the actor and the agents of the actor have shared
+// in rooms in which the actor sits, newest first, strictly older than before.
+func (f *Files) Mine(ctx context.Context, actor access.Actor, before *time.Time, limit int) ([]view.OwnFile, error) {
+	return view.FilesBy(ctx, f.DB, actor.ID, before, limit)
+}
+
+// Forward shows a file that the actor may read in another room, as a file of the
+// actor with bytes of its own: what is deleted in one room stays in the other. key
+// names the call: the same key gives the first message again; "" names none.
+func (f *Files) Forward(ctx context.Context, actor access.Actor, fid id.File, to id.Conversation, key string) (view.Message, error) {
+	from, err := f.Get(ctx, actor, fid)
+	if err != nil {
+		return view.Message{}, err
+	}
+	room, err := f.writable(ctx, f.DB, actor, to)
+	if err != nil {
+		return view.Message{}, err
+	}
+	if err := f.paced(actor); err != nil {
+		return view.Message{}, err
+	}
+	row := file.File{
+		ID: id.New[id.File](), OrganizationID: room.OrganizationID, ConversationID: to, UploadedBy: actor.ID,
+		Filename: from.Filename, ContentType: from.ContentType, SizeBytes: from.SizeBytes,
+	}
+	if err := f.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error { return file.InsertTx(ctx, tx, row, f.Quota) }); err != nil {
+		return view.Message{}, err
+	}
+	_, content, err := f.Open(ctx, fid)
+	if err != nil {
+		return view.Message{}, err
+	}
+	defer func() { _ = content.Close() }()
+	if err := f.Receive(ctx, row.ID, content); err != nil {
+		return view.Message{}, err
+	}
+	text, err := fileContent(row, Shared{})
+	if err != nil {
+		return view.Message{}, err
+	}
+	out, err := f.Chat.Post(ctx, actor, Post{
+		ConversationID: to, Content: text, ContentType: fileType, Files: []id.File{row.ID}, ClientKey: key, Metadata: json.RawMessage(`{"forwarded":true}`),
+	})
+	if err == nil && out.Suppressed {
+		err = errTurnEnded
+	}
+	return out.Message, err // a copy that no message keeps is tidied away
+}
+
+// Delete takes a file away for everybody: who shared it, the owner of the agent that
+// did, or an administrator of the room. The message stays and says that it is gone.
+func (f *Files) Delete(ctx context.Context, actor access.Actor, fid id.File) error {
+	row, err := f.Get(ctx, actor, fid)
+	if err != nil {
+		return err
+	}
+	err = f.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
+		room, err := f.Chat.lock(ctx, tx, actor, row.ConversationID)
+		if err != nil {
+			return err
+		}
+		owner, err := view.OwnerIDOf(ctx, tx, row.UploadedBy)
+		if err != nil {
+			return err
+		}
+		if err := access.DeleteFile(actor, facts(room.Room, room.role), row.UploadedBy, owner); err != nil {
+			return err
+		}
+		if ok, err := file.DeleteTx(ctx, tx, fid); err != nil || !ok {
+			return err
+		}
+		return f.markDeleted(ctx, tx, row)
+	})
+	if err != nil {
+		return err
+	}
+	f.dropBytes(ctx, fid)
+	return nil
+}
+
+// markDeleted lets the message of a deleted file say so. Its room is locked.
+func (f *Files) markDeleted(ctx context.Context, tx *pg.Tx, row file.File) error {
+	m, err := view.OneMessage(ctx, tx, row.MessageID)
+	if err != nil {
+		return goneIsNil(err)
+	}
+	for n := range m.Attachments {
+		if m.Attachments[n].ID == row.ID {
+			m.Attachments[n].Deleted = true
+		}
+	}
+	if m.ContentType == fileType {
+		var was struct {
+			Caption    string `json:"caption"`
+			DurationMS int64  `json:"durationMs"`
+		}
+		_ = json.Unmarshal([]byte(m.Content), &was) // ours; without words it had none
+		row.ID = id.File{}
+		if m.Content, err = fileContent(row, Shared{Caption: was.Caption, DurationMS: was.DurationMS}); err != nil {
+			return err
+		}
+	}
+	seq, ok, err := chat.SetAttachmentsTx(ctx, tx, m.ConversationID, m.ID, m.Attachments, m.Content)
+	if err != nil || !ok {
+		return err
+	}
+	tx.Publish(lane(m.ConversationID), MessageUpdated{inRoom: inRoom{m.ConversationID}, Message: m, Seq: seq})
+	return nil
+}
+
+// dropBytes deletes the bytes of a forgotten file now. What fails here is done by Tidy.
+func (f *Files) dropBytes(ctx context.Context, fid id.File) {
+	err := f.Blobs.Delete(fid.String())
+	if err == nil {
+		err = f.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error { return file.GoneTx(ctx, tx, []id.File{fid}) })
+	}
+	if err != nil {
+		f.Log.WarnContext(ctx, "the bytes of a file are deleted later", slog.String("file_id", fid.String()), slog.Any("error", err))
+	}
 }
 
 // tidyBatch bounds one transaction of Tidy.

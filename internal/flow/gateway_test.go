@@ -61,7 +61,7 @@ func (b *bench) boot() {
 		b.k = flow.NewTasks(b.g, b.Chat, quickTasks)
 		b.Chat.Answered = b.k.AnsweredByTx
 	}
-	b.Chat.Forget, b.Chat.Withdraw = b.g.ForgetTx, b.g.WithdrawTx
+	b.Chat.Forget, b.Chat.Withdraw, b.Chat.Settle = b.g.ForgetTx, b.g.WithdrawTx, b.g.SettleRoomTx
 	g := b.g
 	if err := g.Start(b.t.Context()); err != nil {
 		b.t.Fatalf("start gateway: %v", err)

@@ -12,12 +12,19 @@ import (
 )
 
 // AddMember gives somebody a seat; administrators of groups and channels only.
-// Somebody who sits there already stays, which is no error.
+// Somebody who sits there already stays, which is no error. People who look into a
+// huddle may take a seat in it themselves.
 func (c *Chat) AddMember(ctx context.Context, actor access.Actor, conv id.Conversation, who id.Participant) (out view.Member, err error) {
+	if who == actor.ID && actor.IsPerson() {
+		return c.JoinHuddle(ctx, actor, conv)
+	}
 	err = c.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
 		room, err := c.lock(ctx, tx, actor, conv)
 		if err != nil {
 			return err
+		}
+		if room.Closed() {
+			return access.ErrRoomClosed
 		}
 		if room.Type == chat.Direct {
 			return fault.New(fault.Invalid, "direct_room", "A direct conversation has exactly two members. Make a group instead.")
@@ -72,6 +79,7 @@ func (c *Chat) addTx(ctx context.Context, tx *pg.Tx, room *locked, who id.Partic
 		return view.Member{}, err
 	}
 	tx.Publish(lane(room.ID), MemberAdded{inRoom: inRoom{room.ID}, Member: m, To: room.everybody(who), Seq: seq})
+	stirred(tx, room.Room)
 	return m, nil
 }
 
@@ -132,7 +140,12 @@ func (c *Chat) removeTx(ctx context.Context, tx *pg.Tx, room *locked, m view.Mem
 	if err != nil {
 		return err
 	}
-	tx.Publish(lane(room.ID), MemberRemoved{inRoom: inRoom{room.ID}, Member: m, To: rest, Seq: seq})
+	below, err := closeLooks(ctx, tx, room.ID, m)
+	if err != nil {
+		return err
+	}
+	tx.Publish(lane(room.ID), MemberRemoved{inRoom: inRoom{room.ID}, Member: m, To: rest, Below: below, Seq: seq})
+	stirred(tx, room.Room)
 	tx.AfterCommit(func() { c.Streams.Cancel(room.ID.String(), m.ParticipantID.String()) })
 	return nil
 }

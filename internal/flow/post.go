@@ -20,12 +20,20 @@ type Post struct {
 	// ClientKey is the writer's own name for this message (socket nonce or
 	// Idempotency-Key): the same name gives the first result again.
 	ClientKey string
+	// Files are uploads of the writer to this room whose bytes have arrived; the
+	// message shows them, and keeps them. Content may then be empty.
+	Files []id.File
 	// LastSeenMessageID makes an agent's message a draft that may be stale
 	// (decision 18).
 	LastSeenMessageID *id.Message
 	// Quiet shows what was said elsewhere: it wakes nobody, waits in no inbox and
 	// mentions nobody. Only the server sets it.
 	Quiet bool
+	// Report says what came of something elsewhere: it wakes only whom it mentions.
+	// Only the server sets it, and TurnGroupID, for what a turn says outside its room.
+	Report      bool
+	TurnGroupID *string
+	plain       bool // <dm> blocks stay text: what is said has been taken apart already
 	// Notice makes it a visible notice of the server. The actor is System.
 	Notice *Notice
 }

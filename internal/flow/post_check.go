@@ -18,7 +18,7 @@ import (
 )
 
 // Keys of metadata that only the server writes.
-var serverKeys = [...]string{"awaiting_agent", "not_answered", "notice", "unresolved_mentions"}
+var serverKeys = [...]string{"awaiting_agent", "not_answered", "notice", "unresolved_mentions", "huddles", "unrouted_asides"}
 
 var (
 	typeWord       = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
@@ -28,7 +28,8 @@ var (
 // draft is a Post that was checked, with its metadata open.
 type draft struct {
 	Post
-	kind string // message type, "" is text
+	id   id.Message // zero: not chosen yet
+	kind string     // message type, "" is text
 	meta map[string]json.RawMessage
 	// hints are the ids that the writer's client chose for names.
 	hints map[id.Participant]bool
@@ -96,7 +97,10 @@ func (d *draft) checkContent() error {
 			With("content", "too_long", fmt.Sprintf("at most %d characters", chat.MaxContent))
 	case !clean(d.Content):
 		return errInvalidPost.With("content", "characters", "The text may not hold the character U+0000.")
-	case strings.TrimSpace(d.Content) == "" && isNull(d.ContentStructured):
+	case len(d.Files) > maxAttachments:
+		return fault.Newf(fault.Invalid, "too_many_attachments", "A message may show at most %d files.", maxAttachments).
+			With("attachments", "too_many", fmt.Sprintf("at most %d", maxAttachments))
+	case strings.TrimSpace(d.Content) == "" && isNull(d.ContentStructured) && len(d.Files) == 0:
 		return fault.New(fault.Invalid, "content_empty", "A message needs some text.").With("content", "required", "Write something.")
 	}
 	if isNull(d.ContentStructured) {

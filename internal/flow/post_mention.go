@@ -143,7 +143,7 @@ var _ event.Event = WriterNotice{}
 // speakFacts is what speak decides about.
 func speakFacts(actor access.Actor, room *locked, d draft, r resolved) speak.Facts {
 	f := speak.Facts{
-		Direct: room.Type == chat.Direct, Type: d.kind, Quiet: d.quiet, Mentioned: r.ids(), Streak: room.AgentStreak, Noticed: room.StreakNotice,
+		Direct: room.Type == chat.Direct, Huddle: room.IsHuddle(), Opener: room.CreatedBy, Report: d.Report, Type: d.kind, Quiet: d.quiet, Mentioned: r.ids(), Streak: room.AgentStreak, Noticed: room.StreakNotice,
 	}
 	switch actor.Kind {
 	case access.Person:

@@ -22,12 +22,6 @@ import (
 // transaction. Beside the errors of PostTx it answers Exhausted when the writer
 // posts too fast, and *StaleError for a draft that is outdated.
 func (c *Chat) Post(ctx context.Context, actor access.Actor, in Post) (Posted, error) {
-	return c.postWith(ctx, actor, in, nil)
-}
-
-// postWith is Post with something that is to be stored in the same transaction, or
-// not at all; also may be nil.
-func (c *Chat) postWith(ctx context.Context, actor access.Actor, in Post, also func(context.Context, *pg.Tx, Posted) error) (Posted, error) {
 	if in.Notice == nil {
 		if _, err := check(actor, in); err != nil { // before a transaction is begun
 			return Posted{}, err
@@ -45,10 +39,8 @@ func (c *Chat) postWith(ctx context.Context, actor access.Actor, in Post, also f
 	defer leave()
 	var out Posted
 	err = c.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) (err error) {
-		if out, err = c.PostTx(ctx, tx, actor, in); err != nil || also == nil {
-			return err
-		}
-		return also(ctx, tx, out)
+		out, err = c.PostTx(ctx, tx, actor, in)
+		return err
 	})
 	if pg.IsUnique(err, "messages_client_key") { // the same key in two rooms at once
 		err = errKeyReused
@@ -89,7 +81,10 @@ func (c *Chat) PostTx(ctx context.Context, tx *pg.Tx, actor access.Actor, in Pos
 	var g grounds
 	room, err := c.lock(ctx, tx, actor, d.ConversationID, func(b *pg.Batch) { g.read(b, actor, d) })
 	if err != nil {
-		return Posted{}, err
+		return Posted{}, c.onlyLooking(ctx, tx, actor, d.ConversationID, err)
+	}
+	if room.Closed() && room.role != chat.Observer && g.claim != nil && d.final() { // the end of a turn that ran when the huddle was closed
+		return Posted{Suppressed: true}, nil
 	}
 	if err := access.PostInRoom(actor, facts(room.Room, room.role)); err != nil {
 		return Posted{}, err
@@ -104,6 +99,10 @@ func (c *Chat) PostTx(ctx context.Context, tx *pg.Tx, actor access.Actor, in Pos
 	if err != nil || refused != nil {
 		return deref(refused), err
 	}
+	asides, err := c.takeAside(ctx, tx, actor, room, &d, g.claim)
+	if err != nil {
+		return Posted{}, err
+	}
 	m, err := c.resolve(ctx, tx, actor, room, &d)
 	if err != nil {
 		return Posted{}, err
@@ -112,10 +111,26 @@ func (c *Chat) PostTx(ctx context.Context, tx *pg.Tx, actor access.Actor, in Pos
 	if err != nil {
 		return Posted{}, err
 	}
+	if err := c.sayAside(ctx, tx, actor, asides, g.claim); err != nil {
+		return Posted{}, err
+	}
 	if err := c.settle(ctx, tx, actor, d, g.claim, posted.Message.ID); err != nil {
 		return Posted{}, err
 	}
 	return posted, nil
+}
+
+// onlyLooking tells a person who looks into a huddle without a seat that they may not
+// write there, and nobody else that it exists.
+func (c *Chat) onlyLooking(ctx context.Context, tx *pg.Tx, actor access.Actor, conv id.Conversation, err error) error {
+	if fault.KindOf(err) != fault.NotFound || !actor.IsPerson() {
+		return err
+	}
+	role, lookErr := c.Readable(ctx, tx, actor, conv)
+	if lookErr != nil {
+		return err
+	}
+	return access.PostInRoom(actor, access.RoomFacts{ID: conv, Role: role})
 }
 
 // grounds is what a post is judged by, read under the room's lock in the round trip
@@ -219,10 +234,13 @@ func (c *Chat) store(ctx context.Context, tx *pg.Tx, actor access.Actor, room *l
 	if err != nil {
 		return Posted{}, err
 	}
+	if d.id.IsZero() {
+		d.id = id.New[id.Message]()
+	}
 	n := chat.NewMessage{
-		ID: id.New[id.Message](), ConversationID: room.ID, SenderID: actor.ID, SenderKind: senderKind(actor),
+		ID: d.id, ConversationID: room.ID, SenderID: actor.ID, SenderKind: senderKind(actor),
 		Content: d.Content, ContentType: d.ContentType, MessageType: d.MessageType, ContentStructured: d.ContentStructured,
-		Metadata: meta, CorrelationID: d.CorrelationID, Mentions: m.ids(), ClientKey: d.ClientKey,
+		Metadata: meta, CorrelationID: d.CorrelationID, Mentions: m.ids(), ClientKey: d.ClientKey, TurnGroupID: d.TurnGroupID,
 	}
 	if d.ParentMessageID != nil {
 		n.ParentMessageID = *d.ParentMessageID
@@ -235,6 +253,9 @@ func (c *Chat) store(ctx context.Context, tx *pg.Tx, actor access.Actor, room *l
 		return Posted{}, err
 	} else if answered {
 		dec.Wake = nil // it wakes the run that asked, and nobody else
+	}
+	if n.Attachments, err = c.attach(ctx, tx, actor, d, n.ID); err != nil {
+		return Posted{}, err
 	}
 	n.Streak = &chat.Streak{Count: dec.Streak, Noticed: dec.Noticed}
 	var b pg.Batch
@@ -250,6 +271,9 @@ func (c *Chat) store(ctx context.Context, tx *pg.Tx, actor access.Actor, room *l
 	msg := asView(n, placed, actor, room)
 	c.announce(tx, room, msg, placed.Version, c.endOfStream(actor, d))
 	c.announceNotice(tx, room, msg, m)
+	if !speak.Hidden(msg.Type()) {
+		stirred(tx, room.Room)
+	}
 	if err := c.wake(ctx, tx, room.ID, msg.ID, run); err != nil {
 		return Posted{}, err
 	}
@@ -368,7 +392,7 @@ func asView(n chat.NewMessage, p chat.Placed, actor access.Actor, room *locked) 
 		ID: n.ID, ConversationID: n.ConversationID, Seq: p.MessageSeq, SenderID: n.SenderID, SenderKind: n.SenderKind, SenderName: actor.DisplayName,
 		Content: n.Content, ContentType: n.ContentType, MessageType: n.MessageType, ContentStructured: n.ContentStructured, Metadata: n.Metadata,
 		ParentMessageID: n.ParentMessageID, CorrelationID: n.CorrelationID, TurnGroupID: n.TurnGroupID, Mentions: n.Mentions,
-		InsertedAt: p.At, UpdatedAt: p.At,
+		InsertedAt: p.At, UpdatedAt: p.At, Attachments: n.Attachments,
 	}
 	if s := room.self; s.ParticipantID == n.SenderID {
 		m.SenderName, m.SenderAvatarURL = s.DisplayName, s.AvatarURL

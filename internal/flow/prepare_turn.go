@@ -31,6 +31,7 @@ type Delivery struct {
 	LatestSeen id.Message     // newest message of the room: what the draft is measured against
 	Ours       bool
 	Lease      time.Duration
+	ActiveTask id.Task // for which the agent opened this huddle; zero for none
 }
 
 // MergedItem is a further message of the same turn.
@@ -61,6 +62,9 @@ func (g *Gateway) prepare(ctx context.Context, c claimer, group []turn.Claim) (*
 	}
 	last := len(items) - 1
 	d := &Delivery{Claim: head, Message: items[last].Message, Merged: items[:last], Room: *ground.Room, Ours: c.ours, Lease: g.cfg.MessageLease}
+	if h, ok := d.Room.Huddle(); ok && h.OpenedByTaskID != nil && d.Room.CreatedBy == head.AgentID {
+		d.ActiveTask = *h.OpenedByTaskID
+	}
 	if err := g.addHistory(ctx, d, ground); err != nil {
 		return nil, err
 	}
@@ -104,6 +108,9 @@ func (g *Gateway) directiveFacts(ground view.TurnGround, room view.Conversation)
 	}
 	if room.Title != nil {
 		facts.Room.Title = *room.Title
+	}
+	if h, ok := room.Huddle(); ok {
+		facts.Room.Huddle = &directive.Huddle{Goal: h.Goal, Closed: room.Closed()}
 	}
 	for _, m := range room.Members {
 		if m.ParticipantID != a.ID {

@@ -32,9 +32,19 @@ func (c *Chat) Conversations(ctx context.Context, actor access.Actor, before *ti
 	return seen(actor, rooms), nil
 }
 
-// SideConversations lists the huddles in which the caller sits, below one room
-// (zero: below any).
+// SideConversations lists the huddles in which the caller sits, below one room (zero:
+// below any). A person sees all huddles below a room that they may read (decision 22).
 func (c *Chat) SideConversations(ctx context.Context, actor access.Actor, parent id.Conversation, limit int) ([]SeenRoom, error) {
+	if !parent.IsZero() && actor.IsPerson() {
+		_, err := c.Readable(ctx, c.DB, actor, parent)
+		if err == nil {
+			rooms, err := view.HuddlesOf(ctx, c.DB, actor.ID, parent, limit)
+			return seen(actor, rooms), err
+		}
+		if fault.KindOf(err) != fault.NotFound {
+			return nil, err
+		}
+	}
 	rooms, err := view.SideRooms(ctx, c.DB, actor.ID, parent, limit)
 	if err != nil {
 		return nil, err
@@ -122,7 +132,7 @@ func (c *Chat) Changes(ctx context.Context, actor access.Actor, conv id.Conversa
 	var ids []id.Message
 	for _, ch := range out.Changes {
 		switch ch.Event {
-		case "new_message", "message_metadata_changed":
+		case "new_message", "message_updated", "message_metadata_changed":
 			ids = append(ids, id.From[id.Message](ch.SubjectID))
 		case "member_added":
 			if out.Members == nil {

@@ -153,6 +153,24 @@ func (g *Gateway) ForgetTx(ctx context.Context, tx *pg.Tx, conv id.Conversation,
 	return nil
 }
 
+// SettleRoomTx ends the waiting of what was to be answered in a room that was closed,
+// by whomever. The room is locked. A turn that runs already goes on.
+func (g *Gateway) SettleRoomTx(ctx context.Context, tx *pg.Tx, conv id.Conversation) error {
+	rows, err := turn.InRoomTx(ctx, tx, conv, id.Participant{})
+	if err != nil {
+		return err
+	}
+	for _, c := range rows {
+		if c.Held() {
+			continue
+		}
+		if err := turn.FinishTx(ctx, tx, []turn.Claim{c}, turn.Result{Outcome: turn.Stopped, ErrorCode: "room_closed"}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // WithdrawTx ends the waiting of a message that was deleted. The room is locked. A
 // turn that runs already goes on: it may answer other messages too.
 func (g *Gateway) WithdrawTx(ctx context.Context, tx *pg.Tx, msg id.Message) error {

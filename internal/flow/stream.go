@@ -10,6 +10,7 @@ import (
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/realtime/stream"
+	"github.com/agntchat/agntchat/internal/speak"
 	"github.com/agntchat/agntchat/internal/wire"
 )
 
@@ -63,6 +64,9 @@ func (c *Chat) Stream(ctx context.Context, actor access.Actor, conv id.Conversat
 			c.Streams.Update(frame(actor, conv, StreamFrame{StreamID: f.StreamID, Status: stream.Cancelled}))
 		}
 		return err
+	}
+	if f.Content != nil { // what goes to a huddle is not shown on its way
+		f.Content = new(speak.WithoutAsides(*f.Content))
 	}
 	c.Streams.Update(frame(actor, conv, f))
 	return nil

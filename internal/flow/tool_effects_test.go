@@ -144,7 +144,7 @@ func TestK3_ReachesWhomBothMayReach(t *testing.T) {
 	if found := fmt.Sprint(b.must(tools, nova, room, "find_contacts", `{"query":"vel"}`)["contacts"]); !strings.Contains(found, vela.ID.String()) || strings.Contains(found, "Ada") {
 		t.Errorf("by name: %s", found)
 	}
-	out := b.must(tools, nova, room, "find_or_create_dm", fmt.Sprintf(`{"peer_id":%q,"message":"hello Vela"}`, vela.ID))
+	out := b.must(tools, nova, room, "find_or_create_dm", fmt.Sprintf(`{"peer_id":%q,"source_conversation_id":"none","message":"hello Vela"}`, vela.ID))
 	dm, err := id.Parse[id.Conversation](out["id"].(string))
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func TestK3_ReachesWhomBothMayReach(t *testing.T) {
 	if page, err := view.Timeline(t.Context(), b.DB, dm, nil, 5); err != nil || len(page) != 1 || page[0].Content != "hello Vela" || page[0].SenderID != nova.ID {
 		t.Errorf("the room: %+v %v", page, err)
 	}
-	if again := b.must(tools, nova, room, "find_or_create_dm", fmt.Sprintf(`{"peer_id":%q}`, vela.ID)); again["id"] != out["id"] {
+	if again := b.must(tools, nova, room, "find_or_create_dm", fmt.Sprintf(`{"peer_id":%q,"source_conversation_id":"none"}`, vela.ID)); again["id"] != out["id"] {
 		t.Errorf("another room: %v", again)
 	}
 	b.must(tools, nova, room, "send_message", fmt.Sprintf(`{"conversation_id":%q,"content":"and more"}`, dm)) // Bob could write to Vela himself

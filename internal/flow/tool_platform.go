@@ -29,7 +29,7 @@ type PlatformTools struct {
 func (p *PlatformTools) List() []Tool {
 	list := []Tool{
 		p.sendMessage(), p.getMessages(), p.getProfile(), p.endTurn(), p.searchMessages(), p.listMembers(), p.findContacts(), p.findOrCreateDM(),
-		p.readSoul(), p.updateSoul(), p.getSoulTemplate(), p.shareFile(), p.readAttachment(), p.createDocument(), p.webFetch(),
+		p.readSoul(), p.updateSoul(), p.getSoulTemplate(), p.shareFile(), p.readAttachment(), p.createDocument(), p.webFetch(), p.completeHuddle(),
 	}
 	if p.Search != nil {
 		list = append(list, p.webSearch())
@@ -53,6 +53,11 @@ func (c ToolCaller) both(ctx context.Context, q pg.Querier, room id.Conversation
 	}
 	for _, who := range asked {
 		role, err := chat.Role(ctx, q, room, who.ID)
+		if err == nil && role == "" && who.IsPerson() {
+			if role, err = chat.ReaderRole(ctx, q, room, who.ID); role != "" { // a huddle below a room of theirs: they may look in, and take a seat
+				role = chat.Member
+			}
+		}
 		if err != nil {
 			return err
 		}

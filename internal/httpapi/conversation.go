@@ -35,6 +35,10 @@ func (c Conversation) Mount(r chi.Router) {
 	r.Get("/conversations", h(c.list))
 	r.Post("/conversations", h(c.create))
 	r.Post("/conversations/dm", h(c.direct))
+	r.Post("/huddles/complete", h(c.completeHuddle))
+	r.Post("/huddles/goal", h(c.huddleGoal))
+	r.Post("/threads/complete", h(c.completeHuddle)) // bridges up to 2.11.21
+	r.Post("/threads/goal", h(c.huddleGoal))
 	r.Get("/unread-counts", h(c.unread))
 	r.Get("/conversations/{conversation}", h(c.get))
 	r.Patch("/conversations/{conversation}", h(c.patch))
@@ -43,39 +47,6 @@ func (c Conversation) Mount(r chi.Router) {
 	r.Delete("/conversations/{conversation}/members/{participant}", h(c.removeMember))
 	r.Post("/conversations/{conversation}/read", h(c.read))
 	r.Post("/conversations/{conversation}/rename-suggestion", h(c.renameSuggestion))
-}
-
-// direct finds or makes the direct room with one peer and posts a first text
-// (bridge 3.3). What anchors a huddle is taken and ignored: the room is the pair's.
-func (c Conversation) direct(w http.ResponseWriter, r *http.Request) error {
-	var in struct {
-		PeerID  string   `json:"peerId"`
-		PeerIDs []string `json:"peerIds"`
-		Message string   `json:"message"`
-	}
-	if err := httpx.DecodeLimit(w, r, &in, maxMessageBody); err != nil {
-		return err
-	}
-	if in.PeerID == "" && len(in.PeerIDs) == 1 {
-		in.PeerID = in.PeerIDs[0]
-	}
-	if len(in.PeerIDs) > 1 {
-		return fault.New(fault.Invalid, "one_peer", "Write to one person or agent at a time, or make a group.").With("peerIds", "too_many", "at most one")
-	}
-	peer, err := id.Parse[id.Participant](in.PeerID)
-	if err != nil {
-		return fault.New(fault.Invalid, "unknown_member", "Name the person or agent to write to.").With("peerId", "unknown", "not a known id")
-	}
-	actor := httpx.Actor(r.Context())
-	room, err := c.Chat.Direct(r.Context(), actor, peer, in.Message)
-	if err != nil {
-		return err
-	}
-	s, err := c.Chat.Seen(r.Context(), actor, room)
-	if err != nil {
-		return err
-	}
-	return httpx.JSON(w, http.StatusOK, c.present(s))
 }
 
 // roomID is the room of the path; what is no id is a room that does not exist.

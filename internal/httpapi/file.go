@@ -43,7 +43,10 @@ func (f File) Mount(r chi.Router) {
 	r.Post("/conversations/{conversation}/upload-url", h(f.uploadURL))
 	r.Post("/conversations/{conversation}/files/confirm", h(f.confirm))
 	r.Get("/conversations/{conversation}/files", h(f.list))
+	r.Get("/files", h(f.mine))
 	r.Get("/files/{file}/download-url", h(f.downloadURL))
+	r.Post("/files/{file}/forward", h(f.forward))
+	r.Delete("/files/{file}", h(f.remove))
 }
 
 // MountOpen mounts the signed addresses: whoever has one may use it, without a
@@ -123,6 +126,51 @@ func (f File) list(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return httpx.JSON(w, http.StatusOK, present.ConversationFiles(page))
+}
+
+func (f File) mine(w http.ResponseWriter, r *http.Request) error {
+	before, err := queryTime(r, "before")
+	if err != nil {
+		return err
+	}
+	page, err := f.Files.Mine(r.Context(), httpx.Actor(r.Context()), before, httpx.Limit(r, maxPage, maxPage))
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, present.OwnFiles(page))
+}
+
+// forward answers 201 with the new message; the same Idempotency-Key gives it again.
+func (f File) forward(w http.ResponseWriter, r *http.Request) error {
+	fid, err := fileID(r)
+	if err != nil {
+		return err
+	}
+	var in wire.FileForward
+	if err := httpx.Decode(w, r, &in); err != nil {
+		return err
+	}
+	to, err := id.Parse[id.Conversation](in.ConversationID)
+	if err != nil {
+		return fault.New(fault.Invalid, "invalid", "Name the conversation to forward to.").With("conversationId", "format", err.Error())
+	}
+	m, err := f.Files.Forward(r.Context(), httpx.Actor(r.Context()), fid, to, r.Header.Get("Idempotency-Key"))
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusCreated, present.Message(m))
+}
+
+func (f File) remove(w http.ResponseWriter, r *http.Request) error {
+	fid, err := fileID(r)
+	if err != nil {
+		return err
+	}
+	if err := f.Files.Delete(r.Context(), httpx.Actor(r.Context()), fid); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
 }
 
 func (f File) downloadURL(w http.ResponseWriter, r *http.Request) error {

@@ -74,6 +74,9 @@ func (m Message) post(w http.ResponseWriter, r *http.Request) error {
 	if p.LastSeenMessageID, err = optionalMessage("lastSeenMessageId", in.LastSeenMessageID); err != nil {
 		return err
 	}
+	if p.Files, err = present.Uploads(in.Attachments); err != nil {
+		return err
+	}
 	out, err := m.Chat.Post(r.Context(), httpx.Actor(r.Context()), p)
 	if err != nil {
 		return withBody(err)

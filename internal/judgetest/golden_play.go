@@ -100,7 +100,7 @@ func (r *goldenRun) substrings(t *testing.T, e golden, what, body string) {
 			t.Errorf("[%s] %s: the answer contains what it must not: %s", e.Section, what, s)
 		}
 	}
-	if len(e.Within) > 0 && !slices.ContainsFunc(e.Within, func(s string) bool { return strings.Contains(body, s) }) {
+	if len(e.Within) > 0 && !slices.ContainsFunc(e.Within, func(s string) bool { return strings.Contains(body, r.fill(t, s)) }) {
 		t.Errorf("[%s] %s: the answer names none of %v: %s", e.Section, what, e.Within, clip(body, 300))
 	}
 }

@@ -16,13 +16,13 @@ import (
 func Change(conv id.Conversation, ch chat.Change, messages map[id.Message]view.Message, members []view.Member, online Online) (wire.Change, error) {
 	out := wire.Change{Seq: ch.Seq, Event: ch.Event}
 	switch ch.Event {
-	case "new_message", "message_metadata_changed":
+	case "new_message", "message_updated", "message_metadata_changed":
 		m, ok := messages[id.From[id.Message](ch.SubjectID)]
 		switch {
 		case !ok:
 			out.Event = "message_deleted"
 			out.Payload = wire.MessageDeleted{MessageID: ch.SubjectID.String(), ConversationID: conv.String(), Seq: ch.Seq}
-		case ch.Event == "new_message":
+		case ch.Event != "message_metadata_changed":
 			w := Message(m)
 			w.Seq = ch.Seq
 			out.Payload = w

@@ -24,6 +24,7 @@ func Conversation(c view.Conversation, guest bool, online Online) wire.Conversat
 	if !c.ParentConversationID.IsZero() {
 		out.ParentConversationID = new(c.ParentConversationID.String())
 	}
+	out.Huddle = huddle(c)
 	if !guest && !c.OrganizationID.IsZero() {
 		out.OrganizationID = new(c.OrganizationID.String())
 	}
@@ -48,4 +49,25 @@ func Member(m view.Member, online Online) wire.ConversationMember {
 		p.OwnerID = new(m.OwnerID.String())
 	}
 	return wire.ConversationMember{ParticipantID: p.ID, DisplayName: m.DisplayName, Role: m.Role, Participant: p}
+}
+
+func huddle(c view.Conversation) *wire.Huddle {
+	h, ok := c.Huddle()
+	if !ok {
+		return nil
+	}
+	out := &wire.Huddle{Status: h.Status, Topic: h.Topic, Goal: h.Goal, Outcome: h.Outcome, Summary: h.Summary, MessageCount: c.MessageCount}
+	if h.SourceMessageID != nil {
+		out.SourceMessageID = new(h.SourceMessageID.String())
+	}
+	if h.ReportMessageID != nil {
+		out.ReportMessageID = new(h.ReportMessageID.String())
+	}
+	if h.ClosedBy != nil {
+		out.ClosedBy = new(h.ClosedBy.String())
+	}
+	if h.ClosedAt != nil {
+		out.ClosedAt = new(wire.At(*h.ClosedAt))
+	}
+	return out
 }

@@ -59,11 +59,17 @@ func GatewayMessage(d flow.Delivery) wire.GatewayMessage {
 		ConversationMemory: orNull(nil), ContextBrief: orNull(nil), TurnContext: orNull(nil), MessageTriage: orNull(nil), TurnOverride: orNull(nil),
 		Directives: Directives(d.Directives), RecentMessages: Messages(d.Recent),
 	}
-	if m.ContentType != "text" || m.MessageType != nil { // what a person wrote is read as it is
+	switch {
+	case len(m.Attachments) > 0:
+		out.ReadableText = forModel(m)
+	case m.ContentType != "text" || m.MessageType != nil: // what a person wrote is read as it is
 		out.ReadableText = ReadableText(m)
 	}
 	if !m.SenderID.IsZero() {
 		out.SenderID = new(m.SenderID.String())
+	}
+	if !d.ActiveTask.IsZero() {
+		out.ActiveTaskID = new(d.ActiveTask.String())
 	}
 	if !d.LatestSeen.IsZero() {
 		out.LatestSeenMessageID = new(d.LatestSeen.String())
@@ -84,6 +90,9 @@ func merged(items []flow.MergedItem) []wire.MergedMessage {
 		m := i.Message
 		out[n] = wire.MergedMessage{
 			ID: i.QueueID.String(), MessageID: m.ID.String(), Content: m.Content, SenderName: senderName(m), SenderType: m.SenderKind, InsertedAt: wire.At(m.InsertedAt),
+		}
+		if len(m.Attachments) > 0 {
+			out[n].Content = forModel(m)
 		}
 		if !m.SenderID.IsZero() {
 			out[n].SenderID = new(m.SenderID.String())

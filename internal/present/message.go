@@ -38,9 +38,11 @@ func Message(m view.Message) wire.Message {
 	if m.ContentType != "text" || m.MessageType != nil {
 		out.ReadableText = ReadableText(m)
 	}
-	if a, caption, ok := attachment(m); ok {
-		out.FileAttachments = append(out.FileAttachments, a)
-		out.ReadableText = fileText(a, caption)
+	for _, a := range m.Attachments {
+		out.FileAttachments = append(out.FileAttachments, wire.Attachment{ID: a.ID.String(), Filename: a.Filename, ContentType: a.ContentType, SizeBytes: a.SizeBytes, Deleted: a.Deleted})
+	}
+	if len(m.Attachments) > 0 {
+		out.ReadableText = forModel(m)
 	}
 	return out
 }
@@ -82,7 +84,19 @@ func ReadableText(m view.Message) string {
 	if m.ContentType != "text" || looksLikeJSON(m.Content) {
 		text = structuredText(m)
 	}
+	if strings.TrimSpace(text) == "" {
+		text = fileNames(m)
+	}
 	return cut(strings.TrimSpace(text), maxReadable)
+}
+
+// fileNames stands for the words of a message that has none.
+func fileNames(m view.Message) string {
+	names := make([]string, len(m.Attachments))
+	for n, a := range m.Attachments {
+		names[n] = a.Filename
+	}
+	return strings.Join(names, ", ")
 }
 
 // structuredText finds the words in a structured row: those that people would

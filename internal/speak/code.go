@@ -57,11 +57,24 @@ func closesFence(bare, fence string) bool {
 	return len(bare)-len(rest) >= len(fence) && strings.TrimSpace(rest) == ""
 }
 
-// withoutSpans replaces `code` in one paragraph: a run of backticks is closed by
-// the next run of the same length, else it is plain text.
+// withoutSpans replaces the code spans of one paragraph.
 func withoutSpans(p string) string {
+	var b strings.Builder
+	from := 0
+	for _, s := range codeSpans(p) {
+		b.WriteString(p[from:s[0]])
+		b.WriteString(blank)
+		from = s[1]
+	}
+	b.WriteString(p[from:])
+	return b.String()
+}
+
+// codeSpans are where `code` stands in one paragraph, with its backticks: a run of
+// them is closed by the next run of the same length, else it is plain text.
+func codeSpans(p string) (out [][2]int) {
 	if !strings.Contains(p, "`") {
-		return p
+		return nil
 	}
 	type run struct{ at, n int }
 	var runs []run
@@ -81,8 +94,6 @@ func withoutSpans(p string) string {
 	for k, r := range runs {
 		last[r.n] = k
 	}
-	var b strings.Builder
-	from := 0
 	for k := 0; k < len(runs); k++ {
 		if last[runs[k].n] <= k {
 			continue
@@ -91,11 +102,8 @@ func withoutSpans(p string) string {
 		for runs[end].n != runs[k].n {
 			end++
 		}
-		b.WriteString(p[from:runs[k].at])
-		b.WriteString(blank)
-		from = runs[end].at + runs[end].n
+		out = append(out, [2]int{runs[k].at, runs[end].at + runs[end].n})
 		k = end
 	}
-	b.WriteString(p[from:])
-	return b.String()
+	return out
 }

@@ -30,6 +30,9 @@ type Member struct {
 // Facts is what a decision needs.
 type Facts struct {
 	Direct    bool
+	Huddle    bool           // a side conversation
+	Opener    id.Participant // of a huddle
+	Report    bool           // says what came of something elsewhere: it wakes only whom it mentions
 	Writer    Kind
 	Type      string // message type; "" is text
 	Quiet     bool   // the writer asked to wake nobody, or reports a failure
@@ -51,7 +54,9 @@ type Decision struct {
 // Decide says who is woken. Notices, receipts, system lines and failures wake
 // nobody; no message wakes its author; a person's message wakes the agents it
 // mentions, else the first agent of the room; an agent's message wakes only whom
-// it mentions, in a direct room of two agents the other one.
+// it mentions, in a direct room of two agents the other one. A huddle was opened for
+// exactly those who sit in it: there an agent that mentions nobody speaks to who
+// opened it, and who opened it speaks to all (ADR 20).
 func Decide(f Facts) Decision {
 	d := Decision{Streak: f.Streak, Noticed: f.Noticed, Limit: GroupLimit}
 	if f.Direct {
@@ -78,10 +83,29 @@ func Decide(f Facts) Decision {
 		return d
 	}
 	d.Wake = mentioned(f)
-	if len(d.Wake) == 0 && (f.Writer == Person || f.Direct) {
+	switch {
+	case len(d.Wake) > 0 || f.Report:
+	case f.Writer == Person || f.Direct:
 		d.Wake = first(f.Members)
+	case f.Huddle:
+		d.Wake = called(f)
 	}
 	return d
+}
+
+// called is whom an agent speaks to in a huddle when it mentions nobody.
+func called(f Facts) []id.Participant {
+	opened := false
+	for _, m := range f.Members {
+		opened = opened || (m.Writer && m.ID == f.Opener)
+	}
+	var out []id.Participant
+	for _, m := range f.Members {
+		if m.Agent && m.Awake && !m.Writer && (opened || m.ID == f.Opener) {
+			out = append(out, m.ID)
+		}
+	}
+	return out
 }
 
 func anotherAgent(ms []Member) bool {

@@ -12,7 +12,7 @@ import (
 func TestM2_ChatStatementsPlan(t *testing.T) {
 	t.Parallel()
 	for _, sql := range []string{
-		messagesByIDSQL, messageByIDSQL, messagesNewestSQL, messagesBeforeSQL, messagesAfterSQL, lastMessagesSQL, membersSQL, roomMembersSQL, roomSQL, personalRoomsSQL, sideRoomsSQL,
+		messagesByIDSQL, messageByIDSQL, messagesNewestSQL, messagesBeforeSQL, messagesAfterSQL, lastMessagesSQL, membersSQL, roomMembersSQL, roomSQL, personalRoomsSQL, sideRoomsSQL, huddlesOfSQL,
 		unreadSQL, unreadInSQL, contactsSQL, contactByIDSQL, activePeople, peersSQL, circlesSQL, roomsWithSQL, guestsSQL, ownerIDSQL, seatsSQL, oneMemberSQL,
 	} {
 		plan := pgtest.Plan(t, sql)

@@ -46,6 +46,7 @@ type Conversation struct {
 	Unread       int
 	MentionCount int
 	LastReadSeq  int64
+	MessageCount int // of a huddle: what is listed of it
 }
 
 // Member is the seat of a participant.
@@ -86,6 +87,12 @@ const (
 		WHERE me.participant_id = $1::uuid AND c.deleted_at IS NULL AND c.type <> 'task' AND c.parent_conversation_id IS NOT NULL
 		AND ($2::uuid IS NULL OR c.parent_conversation_id = $2::uuid)
 		ORDER BY c.updated_at DESC, c.id LIMIT $3::integer`
+
+	huddlesOfSQL = `SELECT ` + roomColumns + ` FROM conversations c
+		WHERE c.parent_conversation_id = $1::uuid AND c.deleted_at IS NULL AND c.type <> 'task' ORDER BY c.updated_at DESC, c.id LIMIT $2::integer`
+
+	messageCountsSQL = `SELECT m.conversation_id, count(*)::integer FROM messages m WHERE m.conversation_id = ANY($1::uuid[]) AND m.deleted_at IS NULL
+		AND (m.message_type IS NULL OR m.message_type NOT IN ` + hiddenTypes + `) GROUP BY m.conversation_id`
 )
 
 // MembersOf are the members of a room in the order in which they came.
@@ -131,6 +138,11 @@ func PersonalRooms(ctx context.Context, q pg.Querier, viewer id.Participant, org
 // SideRooms are the huddles a participant sits in, below one room or all.
 func SideRooms(ctx context.Context, q pg.Querier, viewer id.Participant, parent id.Conversation, limit int) ([]Conversation, error) {
 	return rooms(ctx, q, viewer, sideRoomsSQL, viewer, parent, limit)
+}
+
+// HuddlesOf are all huddles right below a room, as one of its members sees them.
+func HuddlesOf(ctx context.Context, q pg.Querier, viewer id.Participant, parent id.Conversation, limit int) ([]Conversation, error) {
+	return rooms(ctx, q, viewer, huddlesOfSQL, parent, limit)
 }
 
 func rooms(ctx context.Context, q pg.Querier, viewer id.Participant, sql string, args ...any) ([]Conversation, error) {
@@ -182,6 +194,9 @@ func fill(ctx context.Context, q pg.Querier, rs []chat.Room, viewer id.Participa
 			return nil, err
 		}
 	}
+	if err := countHuddles(ctx, q, out, at); err != nil {
+		return nil, err
+	}
 	for i := range out {
 		if m, ok := last[out[i].ID]; ok {
 			out[i].LastMessage = &m
@@ -190,6 +205,33 @@ func fill(ctx context.Context, q pg.Querier, rs []chat.Room, viewer id.Participa
 		out[i].Unread, out[i].MentionCount = n.Messages, n.Mentions
 	}
 	return out, nil
+}
+
+// countHuddles counts what was said in those of the rooms that are huddles.
+func countHuddles(ctx context.Context, q pg.Querier, list []Conversation, at map[id.Conversation]int) error {
+	var ids []id.Conversation
+	for _, c := range list {
+		if c.IsHuddle() {
+			ids = append(ids, c.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, err := q.Query(ctx, messageCountsSQL, id.Strings(ids))
+	if err != nil {
+		return fmt.Errorf("count messages: %w", err)
+	}
+	var c id.Conversation
+	var n int
+	_, err = pgx.ForEachRow(rows, []any{&c, &n}, func() error {
+		list[at[c]].MessageCount = n
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("count messages: %w", err)
+	}
+	return nil
 }
 
 // Seat is a member as a post needs it: rooms may have thousands.

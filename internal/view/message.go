@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/agntchat/agntchat/internal/chat"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
@@ -34,6 +35,7 @@ type Message struct {
 	Mentions          []id.Participant
 	InsertedAt        time.Time
 	UpdatedAt         time.Time
+	Attachments       []chat.Attachment
 	Task              *TaskSnapshot `db:"-"` // of a card
 }
 
@@ -50,7 +52,7 @@ const hiddenTypes = `('EndTurn', 'TaskReassign', 'TaskDeclined', 'TurnDirective'
 
 const messageColumns = `m.id, m.conversation_id, m.seq, m.sender_id, m.sender_kind, coalesce(p.display_name, '') AS sender_name,
 	p.avatar_url AS sender_avatar_url, m.content, m.content_type, m.message_type, m.content_structured, m.metadata, m.parent_message_id,
-	m.correlation_id, m.turn_group_id, m.mentions, m.inserted_at, m.updated_at`
+	m.correlation_id, m.turn_group_id, m.mentions, m.inserted_at, m.updated_at, m.attachments`
 
 const messageFrom = ` FROM messages m LEFT JOIN participants p ON p.id = m.sender_id`
 

@@ -22,9 +22,13 @@ type Cause struct {
 }
 
 const (
-	causeSQL = `SELECT m.sender_id, m.sender_kind, a.owner_id, m.inserted_at FROM messages m LEFT JOIN agents a ON a.id = m.sender_id WHERE m.id = $1::uuid`
+	causeSQL = `SELECT m.sender_id, m.sender_kind, a.owner_id, m.inserted_at, m.turn_group_id FROM messages m LEFT JOIN agents a ON a.id = m.sender_id WHERE m.id = $1::uuid`
 
 	answeredSQL = `SELECT t.message_id FROM turns t WHERE t.answer_id = $1::uuid LIMIT 20`
+
+	// What a turn said in another room, or before its answer.
+	groupSQL = `SELECT t.message_id FROM turns t WHERE t.queue_id = $1::uuid AND t.agent_id = $2::uuid
+		UNION SELECT q.message_id FROM queued_messages q WHERE q.id = $1::uuid AND q.agent_id = $2::uuid`
 
 	runningSQL = `(SELECT t.message_id FROM turns t WHERE t.agent_id = $1::uuid AND t.ended_at >= $2::timestamptz AND t.started_at <= $2::timestamptz LIMIT 20)
 		UNION (SELECT q.message_id FROM queued_messages q WHERE q.agent_id = $1::uuid AND q.lease_until IS NOT NULL AND q.claimed_at <= $2::timestamptz LIMIT 20)`
@@ -33,7 +37,8 @@ const (
 // CauseOf reads why a message was written; ok is false when it is gone.
 func CauseOf(ctx context.Context, q pg.Querier, msg id.Message) (c Cause, ok bool, err error) {
 	var at time.Time
-	err = q.QueryRow(ctx, causeSQL, msg).Scan(&c.SenderID, &c.SenderKind, &c.OwnerID, &at)
+	var group *string
+	err = q.QueryRow(ctx, causeSQL, msg).Scan(&c.SenderID, &c.SenderKind, &c.OwnerID, &at, &group)
 	switch {
 	case pg.IsNotFound(err):
 		return Cause{}, false, nil
@@ -44,6 +49,13 @@ func CauseOf(ctx context.Context, q pg.Querier, msg id.Message) (c Cause, ok boo
 	}
 	if c.Triggers, err = messageIDs(ctx, q, answeredSQL, msg); err == nil && len(c.Triggers) == 0 {
 		c.Triggers, err = messageIDs(ctx, q, runningSQL, c.SenderID, at)
+	}
+	if err == nil && group != nil {
+		if item, bad := id.Parse[id.QueueItem](*group); bad == nil {
+			var said []id.Message
+			said, err = messageIDs(ctx, q, groupSQL, item, c.SenderID)
+			c.Triggers = append(c.Triggers, said...)
+		}
 	}
 	return c, err == nil, err
 }

@@ -70,6 +70,17 @@ type Kin struct {
 const familySQL = `SELECT a.id, p.display_name AS name FROM agents a JOIN participants p ON p.id = a.id AND p.status = 'active'
 	WHERE a.owner_id = (SELECT g.owner_id FROM agents g WHERE g.id = $1::uuid) AND a.id <> $1::uuid ORDER BY a.inserted_at, a.id LIMIT 50`
 
+// FamilyOf are the other active agents of an agent's owner, oldest first, at most 50.
+func FamilyOf(ctx context.Context, q pg.Querier, agent id.Participant) ([]Kin, error) {
+	var b pg.Batch
+	var out []Kin
+	b.Add(pg.ReadAll(&out), familySQL, agent)
+	if err := pg.Run(ctx, q, &b); err != nil {
+		return nil, fmt.Errorf("list family: %w", err)
+	}
+	return out, nil
+}
+
 // The scalar subselect cannot become a join that reads the agent's whole queue for
 // every message.
 const turnHistorySQL = `SELECT ` + messageColumns + messageFrom + ` WHERE m.conversation_id = $1::uuid AND m.deleted_at IS NULL
@@ -161,7 +172,7 @@ const latestBySQL = `SELECT x.id FROM messages x WHERE x.conversation_id = $1::u
 
 // spokenBy is the newest of the messages x of a sender that may be an answer.
 const spokenBy = ` AND x.deleted_at IS NULL AND (x.message_type IS NULL OR x.message_type NOT IN ('EndTurn', 'ErrorReport', 'CapabilityUpdate', 'LocationRequest'))
-	AND NOT x.metadata ? 'task_report'
+	AND NOT x.metadata ? 'task_report' AND NOT x.metadata ? 'huddle_report'
 	AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.answer_id = x.id)
 	AND NOT EXISTS (SELECT 1 FROM queued_messages q WHERE q.agent_id = x.sender_id AND q.answer_id = x.id)
 	ORDER BY x.inserted_at DESC LIMIT 1`

@@ -20,6 +20,67 @@ type Conversation struct {
 	MentionCount           int                  `json:"mentionCount"`
 	LastReadSeq            int64                `json:"lastReadSeq"` // ours: the caller's read mark, a messageSeq
 	Seq                    int64                `json:"seq"`
+	Huddle                 *Huddle              `json:"huddle,omitempty"` // ours: of a side conversation
+}
+
+// Huddle is what a side conversation says of itself (docs/protocol.md 12).
+type Huddle struct {
+	Status          string  `json:"status"` // open | resolved | abandoned
+	Topic           string  `json:"topic"`
+	Goal            string  `json:"goal"`
+	Outcome         string  `json:"outcome"` // resolved | agreed | blocked | deferred | abandoned; "" while it is open
+	Summary         string  `json:"summary"`
+	SourceMessageID *string `json:"sourceMessageId"`
+	ReportMessageID *string `json:"reportMessageId"`
+	ClosedBy        *string `json:"closedBy"`
+	ClosedAt        *Time   `json:"closedAt"`
+	MessageCount    int     `json:"messageCount"`
+}
+
+// HuddleOpen is the body of POST /api/conversations/dm (bridge 3.3), with the older
+// names of topic and goal. Without a source it is the direct room of two.
+type HuddleOpen struct {
+	PeerID               string   `json:"peerId"`
+	PeerIDs              []string `json:"peerIds"`
+	SourceConversationID string   `json:"sourceConversationId"`
+	SourceMessageID      string   `json:"sourceMessageId"`
+	HuddleTopic          string   `json:"huddleTopic"`
+	HuddleGoal           string   `json:"huddleGoal"`
+	ThreadTopic          string   `json:"threadTopic"`
+	ThreadGoal           string   `json:"threadGoal"`
+	Message              string   `json:"message"`
+	OpenedByTaskID       string   `json:"openedByTaskId"`
+}
+
+// HuddleComplete is the body of POST /api/huddles/complete, and of its older name.
+type HuddleComplete struct {
+	HuddleID string `json:"huddleId"`
+	ThreadID string `json:"threadId"`
+	Summary  string `json:"summary"`
+	Outcome  string `json:"outcome"`
+	Content  string `json:"content"`
+}
+
+// HuddleCompleted is its answer. messageId is the report in the room above.
+type HuddleCompleted struct {
+	HuddleID       string  `json:"huddleId"`
+	ConversationID string  `json:"conversationId"`
+	Status         string  `json:"status"`
+	Outcome        string  `json:"outcome"`
+	MessageID      *string `json:"messageId"`
+}
+
+// HuddleGoal is the body of POST /api/huddles/goal, and of its older name.
+type HuddleGoal struct {
+	HuddleID string `json:"huddleId"`
+	ThreadID string `json:"threadId"`
+	Goal     string `json:"goal"`
+}
+
+// HuddleGoalSet is its answer.
+type HuddleGoalSet struct {
+	HuddleID string `json:"huddleId"`
+	Goal     string `json:"goal"`
 }
 
 // ConversationMember is a participant's place in a room. displayName stands at the top level too, as the bridge reads it there.

@@ -139,6 +139,14 @@ type MemberChanged struct {
 	Seq            int64              `json:"seq"`
 }
 
+// SubConversation is sub_conversation_created, when a huddle below the room was opened
+// or closed, and huddle_changed, which is ours: something has happened in it.
+type SubConversation struct {
+	ConversationID string `json:"conversationId"`
+	HuddleID       string `json:"huddleId"`
+	Seq            int64  `json:"seq,omitempty"`
+}
+
 // ActiveOrganizationChanged tells the person's other devices.
 type ActiveOrganizationChanged struct {
 	OrganizationID string `json:"organizationId"`

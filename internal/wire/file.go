@@ -58,3 +58,33 @@ type ConversationFile struct {
 type ConversationFiles struct {
 	Files []ConversationFile `json:"files"`
 }
+
+// OwnerFile is a file that somebody or one of their agents has shared (desktop 5.11).
+type OwnerFile struct {
+	ConversationFile
+	Conversation *FileRoom `json:"conversation"`
+	Task         *FileTask `json:"task"`
+}
+
+// FileRoom is where a file was shared.
+type FileRoom struct {
+	ID    string  `json:"id"`
+	Title *string `json:"title"`
+	Type  string  `json:"type"`
+}
+
+// FileTask is the task in whose work room a file was shared.
+type FileTask struct {
+	ID    string `json:"id"`
+	Title string `json:"title"`
+}
+
+// OwnerFiles answers GET /api/files, newest first.
+type OwnerFiles struct {
+	Files []OwnerFile `json:"files"`
+}
+
+// FileForward is the body of POST /api/files/:id/forward.
+type FileForward struct {
+	ConversationID string `json:"conversationId"`
+}

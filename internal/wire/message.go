@@ -35,6 +35,7 @@ type Attachment struct {
 	SizeBytes   int64  `json:"sizeBytes"`
 	DownloadURL string `json:"downloadUrl,omitempty"`
 	PreviewURL  string `json:"previewUrl,omitempty"`
+	Deleted     bool   `json:"deleted,omitempty"` // ours: its bytes are gone (docs/protocol.md 11)
 }
 
 // Reaction is one emoji and who chose it, in order of first appearance.
@@ -58,6 +59,8 @@ type MessagePost struct {
 	CorrelationID     *string `json:"correlationId"`
 	ParentMessageID   *string `json:"parentMessageId"`
 	LastSeenMessageID *string `json:"lastSeenMessageId"`
+	// Attachments is ours on REST: uploads of the writer to this room.
+	Attachments []PushAttachment `json:"attachments,omitempty"`
 }
 
 // MessagePush is the socket push new_message (desktop 3.3, bridge 2.5): snake_case but for attachments.

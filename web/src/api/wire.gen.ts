@@ -674,6 +674,71 @@ export interface Conversation {
   /** ours: the caller's read mark, a messageSeq */
   lastReadSeq: number;
   seq: number;
+  /** ours: of a side conversation */
+  huddle?: Huddle;
+}
+
+/** Huddle is what a side conversation says of itself (docs/protocol.md 12). */
+export interface Huddle {
+  status: 'open' | 'resolved' | 'abandoned';
+  topic: string;
+  goal: string;
+  /** resolved | agreed | blocked | deferred | abandoned; "" while it is open */
+  outcome: string;
+  summary: string;
+  sourceMessageId: string | null;
+  reportMessageId: string | null;
+  closedBy: string | null;
+  closedAt: Time | null;
+  messageCount: number;
+}
+
+/**
+ * HuddleOpen is the body of POST /api/conversations/dm (bridge 3.3), with the older
+ * names of topic and goal. Without a source it is the direct room of two.
+ */
+export interface HuddleOpen {
+  peerId: string;
+  peerIds: string[];
+  sourceConversationId: string;
+  sourceMessageId: string;
+  huddleTopic: string;
+  huddleGoal: string;
+  threadTopic: string;
+  threadGoal: string;
+  message: string;
+  openedByTaskId: string;
+}
+
+/** HuddleComplete is the body of POST /api/huddles/complete, and of its older name. */
+export interface HuddleComplete {
+  huddleId: string;
+  threadId: string;
+  summary: string;
+  outcome: string;
+  content: string;
+}
+
+/** HuddleCompleted is its answer. messageId is the report in the room above. */
+export interface HuddleCompleted {
+  huddleId: string;
+  conversationId: string;
+  status: string;
+  outcome: string;
+  messageId: string | null;
+}
+
+/** HuddleGoal is the body of POST /api/huddles/goal, and of its older name. */
+export interface HuddleGoal {
+  huddleId: string;
+  threadId: string;
+  goal: string;
+}
+
+/** HuddleGoalSet is its answer. */
+export interface HuddleGoalSet {
+  huddleId: string;
+  goal: string;
 }
 
 /** ConversationMember is a participant's place in a room. displayName stands at the top level too, as the bridge reads it there. */
@@ -877,6 +942,16 @@ export interface MemberChanged {
   conversationId: string;
   member: ConversationMember;
   seq: number;
+}
+
+/**
+ * SubConversation is sub_conversation_created, when a huddle below the room was opened
+ * or closed, and huddle_changed, which is ours: something has happened in it.
+ */
+export interface SubConversation {
+  conversationId: string;
+  huddleId: string;
+  seq?: number;
 }
 
 /** ActiveOrganizationChanged tells the person's other devices. */
@@ -1204,6 +1279,35 @@ export interface ConversationFile {
 /** ConversationFiles answers GET /api/conversations/:id/files, newest first. */
 export interface ConversationFiles {
   files: ConversationFile[];
+}
+
+/** OwnerFile is a file that somebody or one of their agents has shared (desktop 5.11). */
+export interface OwnerFile extends ConversationFile {
+  conversation: FileRoom | null;
+  task: FileTask | null;
+}
+
+/** FileRoom is where a file was shared. */
+export interface FileRoom {
+  id: string;
+  title: string | null;
+  type: string;
+}
+
+/** FileTask is the task in whose work room a file was shared. */
+export interface FileTask {
+  id: string;
+  title: string;
+}
+
+/** OwnerFiles answers GET /api/files, newest first. */
+export interface OwnerFiles {
+  files: OwnerFile[];
+}
+
+/** FileForward is the body of POST /api/files/:id/forward. */
+export interface FileForward {
+  conversationId: string;
 }
 
 // --- gateway.go
@@ -1554,6 +1658,51 @@ export interface MCPContent {
   text: string;
 }
 
+// --- letter_address.go
+
+/**
+ * LetterAddress is where an agent can be written to with encrypted letters, as its bridge reported it (ours). The address is the
+ * hash of both keys; whoever fetches keys for it checks that.
+ */
+export interface LetterAddress {
+  /** 32 hexadecimal characters */
+  fingerprint: string;
+  /** base64 without padding */
+  identityKey: string;
+  /** base64 without padding */
+  signingKey: string;
+  relayUrl: string;
+  since: Time;
+}
+
+/** FormerLetterAddress is one that is no longer in force. */
+export interface FormerLetterAddress {
+  fingerprint: string;
+  since: Time;
+  until: Time;
+}
+
+/** LetterAddresses answers GET /api/agents/:id/letter-address (ours). */
+export interface LetterAddresses {
+  /** null when the agent has none */
+  letterAddress: LetterAddress | null;
+  /** the newest first */
+  former: FormerLetterAddress[];
+}
+
+/**
+ * LetterAddressPut is the body of PUT /api/agents/me/letter-address (ours). The signature is that of the signing key over the text
+ * of letter.AddressText: only who has the keys can report them.
+ */
+export interface LetterAddressPut {
+  fingerprint: string;
+  identityKey: string;
+  signingKey: string;
+  relayUrl: string;
+  /** base64 */
+  signature: string;
+}
+
 // --- message.go
 
 /** Message is one row of a timeline (desktop 5.2, bridge 4.1). messageSeq is ours. */
@@ -1595,6 +1744,8 @@ export interface Attachment {
   sizeBytes: number;
   downloadUrl?: string;
   previewUrl?: string;
+  /** ours: its bytes are gone (docs/protocol.md 11) */
+  deleted?: boolean;
 }
 
 /** Reaction is one emoji and who chose it, in order of first appearance. */
@@ -1618,6 +1769,8 @@ export interface MessagePost {
   correlationId: string | null;
   parentMessageId: string | null;
   lastSeenMessageId: string | null;
+  /** Attachments is ours on REST: uploads of the writer to this room. */
+  attachments?: PushAttachment[];
 }
 
 /** MessagePush is the socket push new_message (desktop 3.3, bridge 2.5): snake_case but for attachments. */
