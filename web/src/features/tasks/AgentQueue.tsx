@@ -8,10 +8,11 @@ import { Dialog } from "#/components/ui/dialog";
 import { Skeleton } from "#/components/ui/states";
 import { useT } from "#/i18n";
 import { elapsed, exactTime, shortTime } from "#/lib/format";
+import { useSelf } from "#/lib/self";
 import { useNow } from "#/lib/useNow";
 import { useClearTasks, useTaskQueue } from "./queries";
 import { StateBadge } from "./StateBadge";
-import { inQueueOrder } from "./states";
+import { inQueueOrder, requesterWords } from "./states";
 
 /** What an agent works at and what waits for it, in the order in which it will be taken; its owner may clear it. */
 export function AgentQueue({ agentId }: { agentId: Id }) {
@@ -53,13 +54,14 @@ export function AgentQueue({ agentId }: { agentId: Id }) {
 
 function Line({ task }: { task: Task }) {
   const t = useT();
+  const self = useSelf();
   const now = useNow(task.working === true);
   return (
     <Link to="/tasks" search={{ task: task.id }} className="ring-inset-focus flex items-start gap-3 bg-raised px-4 py-2.5 text-side hover:bg-hover">
       <span className="min-w-0 flex-1">
         <span className="block break-words font-medium">{task.title}</span>
         <span className="block break-words text-meta text-text-3">
-          {task.requester && `${t("tasks.for", { name: task.requester.displayName })} · `}
+          {task.requester && `${requesterWords(task, self.id)} · `}
           {task.working && task.workingSince ? (
             t("tasks.workingFor", { time: elapsed(now - Date.parse(task.workingSince)) })
           ) : (

@@ -1,4 +1,5 @@
 import { Link, useNavigate } from "@tanstack/react-router";
+import { Eye, MessageSquare, RotateCw } from "lucide-react";
 import { useId, useState } from "react";
 import type { Id, TaskDetail } from "#/api/types";
 import { ErrorNote } from "#/components/form/ErrorNote";
@@ -27,34 +28,43 @@ export function TaskActions({ task, onOpen }: { task: TaskDetail; onOpen: (id: I
   return (
     <section className="mt-6">
       <div className="flex flex-wrap gap-2">
-        {workRoom && (
-          <Button busy={watch.isPending} onClick={look}>
-            {t("tasks.openRoom")}
-          </Button>
-        )}
-        <Button asChild>
-          <Link to="/rooms/$roomId" params={{ roomId: task.conversationId }}>
-            {t("tasks.openAsked")}
-          </Link>
-        </Button>
-        {mine && !over && task.status !== "in_progress" && (
-          <Button busy={status.isPending} onClick={() => status.mutate({ id: task.id, status: "in_progress" })}>
-            {t("tasks.start")}
-          </Button>
-        )}
         {mine && !over && (
           <Button variant="primary" busy={status.isPending} onClick={() => status.mutate({ id: task.id, status: "complete" })}>
             {t("tasks.complete")}
           </Button>
         )}
+        {mine && !over && task.status !== "in_progress" && (
+          <Button busy={status.isPending} onClick={() => status.mutate({ id: task.id, status: "in_progress" })}>
+            {t("tasks.start")}
+          </Button>
+        )}
+        {over && (
+          <Button variant={task.status === "complete" && task.endKind !== "empty" ? "secondary" : "primary"} onClick={() => setDialog("retry")}>
+            <RotateCw size={16} strokeWidth={1.75} aria-hidden="true" />
+            {t("tasks.retry")}
+          </Button>
+        )}
         {task.working && <Button onClick={() => setDialog("interrupt")}>{t("tasks.interrupt")}</Button>}
         {!over && !task.fanOut && <Button onClick={() => setDialog("reassign")}>{t("tasks.reassign")}</Button>}
-        {over && <Button onClick={() => setDialog("retry")}>{t("tasks.retry")}</Button>}
         {!over && (
           <Button variant="quiet-danger" onClick={() => setDialog("cancel")}>
             {t("tasks.cancel")}
           </Button>
         )}
+      </div>
+      <div className="-ml-2.5 mt-2 flex flex-wrap gap-x-1">
+        {workRoom && (
+          <Button size="sm" variant="quiet" busy={watch.isPending} onClick={look}>
+            <Eye size={16} strokeWidth={1.75} aria-hidden="true" />
+            {t("tasks.openRoom")}
+          </Button>
+        )}
+        <Button size="sm" variant="quiet" asChild>
+          <Link to="/rooms/$roomId" params={{ roomId: task.conversationId }}>
+            <MessageSquare size={16} strokeWidth={1.75} aria-hidden="true" />
+            {t("tasks.openAsked")}
+          </Link>
+        </Button>
       </div>
       <ErrorNote error={status.error ?? watch.error} className="mt-3" />
       {dialog === "cancel" && <CancelDialog task={task} onDone={() => setDialog(null)} />}

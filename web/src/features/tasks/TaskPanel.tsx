@@ -6,11 +6,13 @@ import { Button } from "#/components/ui/button";
 import { Empty, Skeleton } from "#/components/ui/states";
 import { isKey, t as say, useT } from "#/i18n";
 import { cx } from "#/lib/cx";
-import { dateTime, elapsed, exactTime } from "#/lib/format";
+import { elapsed, exactTime, shortTime } from "#/lib/format";
+import { useSelf } from "#/lib/self";
 import { useNow } from "#/lib/useNow";
 import { useTask, useTaskStep } from "./queries";
 import { StateBadge } from "./StateBadge";
-import { failureWords, joinWords } from "./states";
+import { failureWords, joinWords, requesterWords } from "./states";
+import { runSteps } from "./steps";
 import { TaskActions } from "./TaskActions";
 import { WhyItWaits } from "./WhyItWaits";
 
@@ -48,8 +50,7 @@ export function TaskPanel({ id, onClose, onOpen, requests }: Props) {
 
 function Detail({ task, onOpen, requests }: { task: TaskDetail; onOpen: (id: Id) => void; requests: ReactNode }) {
   const t = useT();
-  const step = useTaskStep(task.id);
-  const now = useNow(task.working === true);
+  const self = useSelf();
   const who = (task.assignees ?? []).map((p) => p.displayName).join(", ");
   const why = task.failure && failureWords(task.failure);
   const lasted = task.startedAt && task.endedAt ? Date.parse(task.endedAt) - Date.parse(task.startedAt) : null;
@@ -74,17 +75,14 @@ function Detail({ task, onOpen, requests }: { task: TaskDetail; onOpen: (id: Id)
         <span className="min-w-0 break-words">
           {[
             who && t("tasks.by", { name: who }),
-            task.requester && t("tasks.for", { name: task.requester.displayName }),
-            lasted !== null && t("tasks.took", { time: elapsed(lasted) }),
+            requesterWords(task, self.id),
+            lasted !== null && lasted >= 1000 && t("tasks.took", { time: elapsed(lasted) }),
           ]
             .filter(Boolean)
             .join(" · ")}
         </span>
       </p>
-      <p aria-live="polite" className={cx("break-words text-meta text-text-2", task.working && "mt-1.5 min-h-5")}>
-        {task.working && task.workingSince && t("tasks.workingFor", { time: elapsed(now - Date.parse(task.workingSince)) })}
-        {task.working && step && ` · ${t("tasks.now", { step })}`}
-      </p>
+      {task.working && <Running task={task} />}
       <WhyItWaits task={task} onOpen={onOpen} requests={requests} />
       {why && (
         <Part title={t("tasks.failure")}>
@@ -102,7 +100,7 @@ function Detail({ task, onOpen, requests }: { task: TaskDetail; onOpen: (id: Id)
         <p className="mt-4 rounded-panel border border-wait-line bg-wait-soft px-3.5 py-2.5 text-side text-wait-text">{t("tasks.emptyHint")}</p>
       )}
       {(task.response || task.summary) && (
-        <Part title={t("tasks.result")}>
+        <Part title={t(task.failure ? "tasks.partial" : "tasks.result")}>
           <div className="text-side">
             <Markdown source={task.response || task.summary || ""} people={[]} selfId="" growing={false} />
           </div>
@@ -145,8 +143,8 @@ function Detail({ task, onOpen, requests }: { task: TaskDetail; onOpen: (id: Id)
         <ol className="flex flex-col gap-1 text-meta">
           {task.history.map((e) => (
             <li key={e.id} className="flex gap-2">
-              <time dateTime={e.insertedAt} title={exactTime(e.insertedAt)} className="shrink-0 text-text-3 tabular-nums">
-                {dateTime(e.insertedAt)}
+              <time dateTime={e.insertedAt} title={exactTime(e.insertedAt)} className="w-16 shrink-0 text-text-3 tabular-nums">
+                {shortTime(e.insertedAt)}
               </time>
               <span className="min-w-0 break-words text-text-2">
                 {eventWords(e.kind)}
@@ -157,6 +155,40 @@ function Detail({ task, onOpen, requests }: { task: TaskDetail; onOpen: (id: Id)
         </ol>
       </Part>
     </article>
+  );
+}
+
+/** What the run does now, with the steps before it. */
+function Running({ task }: { task: TaskDetail }) {
+  const t = useT();
+  const live = useTaskStep(task.id);
+  const now = useNow(true);
+  const told = runSteps(task.history);
+  const last = told[told.length - 1];
+  const current = live || last?.note || "";
+  const before = told.filter((e) => e.note !== current);
+  const since = last && last.note === current ? Date.parse(last.insertedAt) : null;
+  return (
+    <section aria-label={t("tasks.steps")} className="mt-4 rounded-panel border border-line bg-raised px-3.5 py-3 text-side">
+      <p className="text-meta text-text-3">{task.workingSince && t("tasks.workingFor", { time: elapsed(now - Date.parse(task.workingSince)) })}</p>
+      {current && (
+        <ol className="mt-1.5 flex flex-col gap-1">
+          {before.map((e) => (
+            <li key={e.id} className="flex items-start gap-2 text-text-2">
+              <Check size={16} strokeWidth={1.75} aria-hidden="true" className="mt-0.5 shrink-0 text-text-3" />
+              <span className="min-w-0 break-words">{e.note}</span>
+            </li>
+          ))}
+          <li className="flex items-start gap-2">
+            <span aria-hidden="true" className="mx-1 mt-1.5 size-2 shrink-0 animate-breathe rounded-full bg-accent" />
+            <span aria-live="polite" className="min-w-0 flex-1 break-words font-medium">
+              {current}
+            </span>
+            {since !== null && <span className="shrink-0 text-meta text-text-3 tabular-nums">{elapsed(now - since)}</span>}
+          </li>
+        </ol>
+      )}
+    </section>
   );
 }
 

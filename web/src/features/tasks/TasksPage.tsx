@@ -3,15 +3,17 @@ import { type ReactNode, type RefObject, useEffect, useRef, useState } from "rea
 import type { Id, Task } from "#/api/types";
 import { ErrorNote } from "#/components/form/ErrorNote";
 import { Select } from "#/components/form/Select";
+import { Avatar } from "#/components/ui/avatar";
 import { Button } from "#/components/ui/button";
 import { Empty, Skeleton } from "#/components/ui/states";
 import { useT } from "#/i18n";
 import { cx } from "#/lib/cx";
 import { exactTime, shortTime } from "#/lib/format";
+import { useSelf } from "#/lib/self";
 import { NewTaskDialog } from "./NewTaskDialog";
 import { useAgentsToAsk, useTasks } from "./queries";
 import { StateBadge } from "./StateBadge";
-import { columnOf, columns, failureWords, type TaskFilter, taskFilters } from "./states";
+import { columnOf, columns, failureWords, requesterWords, type TaskFilter, taskFilters } from "./states";
 import { TaskPanel } from "./TaskPanel";
 
 export const taskViews = ["list", "board"] as const;
@@ -122,7 +124,7 @@ function Who({ value, onChoose }: { value: Id | null; onChoose: (id: Id | null) 
       aria-label={t("tasks.who")}
       value={value ?? ""}
       onChange={(e) => onChoose(e.target.value || null)}
-      className="h-8 max-w-52 text-side coarse:h-10"
+      className="h-8 max-w-52 border-line text-side coarse:h-10"
     >
       <option value="">{t("tasks.whoAll")}</option>
       {agents.map((a) => (
@@ -173,7 +175,7 @@ function Everything({ look, filter, who, openId, onOpen, onAll, onNew }: BodyPro
   }
   return (
     <div ref={box}>
-      <p className="mb-2 text-meta text-text-3 coarse:hidden">{t("tasks.keys")}</p>
+      <p className="mb-2.5 text-meta text-text-3 coarse:hidden">{t(look === "board" ? "tasks.keysBoard" : "tasks.keys")}</p>
       {look === "list" ? <List tasks={all} openId={openId} onOpen={onOpen} /> : <Board tasks={all} openId={openId} onOpen={onOpen} />}
       {list.hasNextPage && (
         <Button className="mt-4" busy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
@@ -225,7 +227,9 @@ function Board({ tasks, openId, onOpen }: RowsProps) {
 
 function Card({ task, current, onOpen }: { task: Task; current: boolean; onOpen: (id: Id) => void }) {
   const t = useT();
-  const who = (task.assignees ?? []).map((p) => p.displayName).join(", ");
+  const self = useSelf();
+  const doers = task.assignees ?? [];
+  const who = doers.map((p) => p.displayName).join(", ");
   return (
     <button
       type="button"
@@ -233,22 +237,34 @@ function Card({ task, current, onOpen }: { task: Task; current: boolean; onOpen:
       aria-current={current || undefined}
       onClick={() => onOpen(task.id)}
       className={cx(
-        "ring-inset-focus flex w-full min-w-0 flex-col gap-1 rounded-panel border px-3.5 py-2.5 text-left transition-colors",
+        "ring-inset-focus flex w-full min-w-0 items-start gap-3 rounded-panel border px-3.5 py-2.5 text-left transition-colors",
         current ? "border-accent bg-raised" : "border-line bg-raised hover:bg-hover",
       )}
     >
-      <span className="flex w-full min-w-0 flex-wrap items-start gap-x-2 gap-y-1">
-        <span className="min-w-0 grow basis-40 break-words font-medium text-body">{task.title}</span>
-        <StateBadge status={task.status} endKind={task.endKind} working={task.working ?? false} />
+      {doers[0] && (
+        <Avatar
+          id={doers[0].id}
+          name={doers[0].displayName}
+          kind={doers[0].type === "agent" ? "agent" : "human"}
+          src={doers[0].avatarUrl}
+          size={28}
+          className="mt-0.5"
+        />
+      )}
+      <span className="flex min-w-0 flex-1 flex-col gap-1">
+        <span className="flex w-full min-w-0 flex-wrap items-start gap-x-2 gap-y-1">
+          <span className="min-w-0 grow basis-32 break-words font-medium text-body">{task.title}</span>
+          <StateBadge status={task.status} endKind={task.endKind} working={task.working ?? false} />
+        </span>
+        <span className="break-words text-meta text-text-3">
+          {[who && t("tasks.by", { name: who }), requesterWords(task, self.id)].filter(Boolean).join(" · ")}
+          {" · "}
+          <time dateTime={task.updatedAt} title={exactTime(task.updatedAt)}>
+            {shortTime(task.updatedAt)}
+          </time>
+        </span>
+        {task.failure && <span className="break-words text-bad-text text-meta">{failureWords(task.failure).title}</span>}
       </span>
-      <span className="break-words text-meta text-text-3">
-        {[who && t("tasks.by", { name: who }), task.requester && t("tasks.for", { name: task.requester.displayName })].filter(Boolean).join(" · ")}
-        {" · "}
-        <time dateTime={task.updatedAt} title={exactTime(task.updatedAt)}>
-          {shortTime(task.updatedAt)}
-        </time>
-      </span>
-      {task.failure && <span className="break-words text-bad-text text-meta">{failureWords(task.failure).title}</span>}
     </button>
   );
 }

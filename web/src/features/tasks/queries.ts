@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo } from "react";
 import { listAgents } from "#/api/agents";
 import { createConversation } from "#/api/conversations";
 import { isApiError } from "#/api/errors";
@@ -7,8 +7,10 @@ import { keys } from "#/api/keys";
 import * as tasks from "#/api/tasks";
 import type { Id, Task, TaskDetail } from "#/api/types";
 import { useConnection, useConversation } from "#/realtime/hooks";
+import { useStore } from "#/realtime/store";
 import { useUserEvents } from "#/realtime/useChannel";
 import { filterQuery, joinOf, type TaskFilter, withTask } from "./states";
+import { foldStep, liveSteps } from "./steps";
 
 type Page = { tasks: Task[]; hasMore: boolean };
 
@@ -30,7 +32,13 @@ export function useTaskEvents(): void {
   const queries = useQueryClient();
   const { state } = useConnection();
   useUserEvents((event, payload) => {
-    if (!event.startsWith("task_") || event === "task_progress") return;
+    if (!event.startsWith("task_")) return;
+    const moved = foldStep(event, payload);
+    if (event === "task_progress") {
+      // Each new step is a line of the history of the open task.
+      if (moved) void queries.invalidateQueries({ queryKey: keys.tasks.one(String(payload["taskId"])) });
+      return;
+    }
     const task = payload as unknown as Task;
     if (!task.id || !task.updatedAt) return;
     for (const [key] of queries.getQueriesData({ queryKey: keys.tasks.lists })) {
@@ -51,15 +59,12 @@ export function useTaskEvents(): void {
   }, [state, queries]);
 }
 
-/** What a run does now; it is only live. */
+/** What a run does now, "" when nothing is known. */
 export function useTaskStep(id: Id): string {
-  const [step, setStep] = useState("");
-  useUserEvents((event, payload) => {
-    if (payload["taskId"] !== id) return;
-    if (event === "task_progress") setStep(String(payload["currentStep"] ?? ""));
-    else if (event === "task_updated" || event === "task_completed") setStep("");
-  });
-  return step;
+  return useStore(
+    liveSteps,
+    useCallback((all) => all.get(id) ?? "", [id]),
+  );
 }
 
 /** What an agent works at and what waits for it. Events of its tasks, and of their runs by the minute, keep it true. */

@@ -113,6 +113,12 @@ export function joinWords(join: TaskJoin | null | undefined, parts: readonly Tas
   return `${progress} · ${until}`;
 }
 
+/** On whose behalf, as that one or as somebody else reads it. */
+export function requesterWords(task: Task, selfId: Id): string {
+  if (!task.requester) return "";
+  return task.requester.id === selfId ? t("tasks.forYou") : t("tasks.for", { name: task.requester.displayName });
+}
+
 /** The barrier for several who are asked: `need` of `all` results end the task; none of it is said when all are needed. */
 export function joinOf(need: number, all: number): TaskJoin | undefined {
   if (all < 2 || need >= all) return undefined;
