@@ -4,7 +4,7 @@
 // It prints one JSON line {"url":"http://127.0.0.1:…"} and then takes one JSON
 // line per request on standard input, answering each with one line:
 //
-//	{"on":"text","steps":[{"text":"…","hold":"a"},{"status":401},{"empty":true}]}
+//	{"on":"text","steps":[{"text":"…","hold":"a"},{"tools":[{"name":"x","args":{}}]},{"status":401},{"empty":true}]}
 //	    scripts the requests whose last question contains the text: one step per
 //	    request, the last one repeats; unscripted questions are echoed
 //	{"release":"a"}
@@ -42,6 +42,10 @@ type step struct {
 	Cut               bool   `json:"cut"`
 	Empty             bool   `json:"empty"`
 	Hold              string `json:"hold"`
+	Tools             []struct {
+		Name string          `json:"name"`
+		Args json.RawMessage `json:"args"`
+	} `json:"tools"`
 }
 
 func main() {
@@ -92,6 +96,9 @@ func apply(server *fakemodel.Server, gates map[string]chan struct{}, c command, 
 		steps := make([]fakemodel.Step, len(c.Steps))
 		for i, s := range c.Steps {
 			steps[i] = fakemodel.Step{Text: s.Text, Status: s.Status, After: time.Duration(s.RetryAfterSeconds) * time.Second, Cut: s.Cut, Empty: s.Empty}
+			for _, t := range s.Tools {
+				steps[i].Tools = append(steps[i].Tools, fakemodel.Tool{Name: t.Name, Args: string(t.Args)})
+			}
 			if s.Hold != "" {
 				if gates[s.Hold] == nil {
 					gates[s.Hold] = make(chan struct{})
