@@ -19,6 +19,7 @@ func (a *App) buildApprovals(ring *secret.Ring, inserter *jobs.Inserter) {
 	a.Approvals = flow.NewApprovals(a.db, ring, a.Chat, decisionJobs{inserter}, a.Gateway.Wake, a.log)
 	a.Approvals.ServeOn(a.Gateway)
 	a.Gateway.StopAsking = a.Approvals.StopTx
+	a.Approvals.Tasks, a.Tasks.Approvals = a.Tasks, a.Approvals
 }
 
 // decisionJobs is flow.DecisionJobs over River.

@@ -43,6 +43,8 @@ WHERE id = $1::uuid AND status = $9::text RETURNING ` + columns
 	queryOpenOfRoom = `SELECT ` + columns + ` FROM approvals
 WHERE conversation_id = $1::uuid AND ($2::uuid IS NULL OR agent_id = $2::uuid) AND status = 'pending' ORDER BY id LIMIT 500 FOR UPDATE`
 
+	queryOpenOfTask = `SELECT ` + columns + ` FROM approvals WHERE task_id = $1::uuid AND durable AND status = 'pending' ORDER BY inserted_at DESC, id LIMIT 500 FOR UPDATE`
+
 	queryOpenOfAgent = `SELECT ` + columns + ` FROM approvals WHERE agent_id = $1::uuid AND status = 'pending' ORDER BY id LIMIT 500 FOR UPDATE`
 )
 
@@ -65,6 +67,14 @@ WHERE q.agent_id = $1::uuid AND q.lease_until IS NOT NULL AND q.seen_at IS NOT N
 
 	queryRowsOfRoom = `SELECT q.id FROM queued_approvals q WHERE q.approval_id IN (
     SELECT a.id FROM approvals a WHERE a.conversation_id = $1::uuid AND a.durable AND a.told_at IS NULL AND ($2::uuid IS NULL OR a.agent_id = $2::uuid))`
+
+	// Whether a decision of the task's run waits for its bridge, or has reached it.
+	queryRunOfTask = `SELECT count(*) > 0 AS queued, coalesce(bool_or(q.lease_until IS NOT NULL), false) AS held
+FROM queued_approvals q WHERE q.approval_id IN (SELECT a.id FROM approvals a WHERE a.task_id = $1::uuid AND a.durable)`
+
+	queryRowsOfTask = `SELECT q.id FROM queued_approvals q WHERE q.approval_id IN (SELECT a.id FROM approvals a WHERE a.task_id = $1::uuid AND a.durable)`
+
+	queryTaskOfRow = `SELECT a.task_id FROM queued_approvals q JOIN approvals a ON a.id = q.approval_id WHERE q.id = $1::uuid`
 
 	queryUnblame = `UPDATE queued_approvals SET attempt = greatest(attempt - 1, 0) WHERE id = ANY($1::uuid[])`
 

@@ -172,13 +172,22 @@ func IsRow(ctx context.Context, q pg.Querier, agent id.Participant, item id.Queu
 // StopTx ends the rows of a room, of one agent or, when it is zero, of all: their
 // runs are not told any more. It returns them as they were.
 func (q *Queue) StopTx(ctx context.Context, tx *pg.Tx, room id.Conversation, agent id.Participant) ([]Waiting, error) {
-	rows, err := tx.Query(ctx, queryRowsOfRoom, room, agent)
+	return q.stop(ctx, tx, queryRowsOfRoom, room, agent)
+}
+
+// StopTaskTx is StopTx for the run of a task.
+func (q *Queue) StopTaskTx(ctx context.Context, tx *pg.Tx, t id.Task) ([]Waiting, error) {
+	return q.stop(ctx, tx, queryRowsOfTask, t)
+}
+
+func (q *Queue) stop(ctx context.Context, tx *pg.Tx, sql string, args ...any) ([]Waiting, error) {
+	rows, err := tx.Query(ctx, sql, args...)
 	if err != nil {
-		return nil, fmt.Errorf("approval rows of room: %w", err)
+		return nil, fmt.Errorf("approval rows to stop: %w", err)
 	}
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[id.QueueItem])
 	if err != nil {
-		return nil, fmt.Errorf("approval rows of room: %w", err)
+		return nil, fmt.Errorf("approval rows to stop: %w", err)
 	}
 	gone, err := q.rows.Remove(ctx, tx, ids...)
 	if err != nil {
@@ -190,6 +199,28 @@ func (q *Queue) StopTx(ctx context.Context, tx *pg.Tx, room id.Conversation, age
 		}
 	}
 	return gone, nil
+}
+
+// TaskRun is what is decided of the run of a task that stopped at a request.
+type TaskRun struct {
+	Queued bool // the decision waits for its bridge, or has reached it
+	Held   bool // it has reached it
+}
+
+// RunOfTask reads it.
+func RunOfTask(ctx context.Context, q pg.Querier, t id.Task) (r TaskRun, err error) {
+	if err := q.QueryRow(ctx, queryRunOfTask, t).Scan(&r.Queued, &r.Held); err != nil {
+		return r, fmt.Errorf("decisions of task: %w", err)
+	}
+	return r, nil
+}
+
+// TaskOfRow is the task whose run a row tells; zero for a turn's, and for no row.
+func TaskOfRow(ctx context.Context, q pg.Querier, item id.QueueItem) (t id.Task, err error) {
+	if err := q.QueryRow(ctx, queryTaskOfRow, item).Scan(&t); err != nil && !pg.IsNotFound(err) {
+		return t, fmt.Errorf("task of approval row: %w", err)
+	}
+	return t, nil
 }
 
 // ForgetTx drops everything that an agent's runs wait for.

@@ -146,6 +146,11 @@ func OpenInRoomTx(ctx context.Context, tx *pg.Tx, room id.Conversation, agent id
 	return many(ctx, tx, "open approvals of room", queryOpenOfRoom, room, agent)
 }
 
+// OpenOfTaskTx locks the open durable requests of a task's run, newest first.
+func OpenOfTaskTx(ctx context.Context, tx *pg.Tx, t id.Task) ([]Approval, error) {
+	return many(ctx, tx, "open approvals of task", queryOpenOfTask, t)
+}
+
 // OpenOfAgentTx locks the open requests of an agent.
 func OpenOfAgentTx(ctx context.Context, tx *pg.Tx, agent id.Participant) ([]Approval, error) {
 	return many(ctx, tx, "open approvals of agent", queryOpenOfAgent, agent)

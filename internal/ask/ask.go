@@ -59,10 +59,14 @@ type Ask struct {
 	ExpiresAt      time.Time
 	EndedAt        *time.Time
 	InsertedAt     time.Time
+	ApprovalID     id.Approval // the request that the run waits for: it is decided, not answered; zero for words
 }
 
 // ErrClosed is the answer to whoever answers a question that is not open any more.
 var ErrClosed = fault.New(fault.Conflict, "ask_closed", "This question is not open any more.")
+
+// ErrApproval is the answer to words where a decision is asked for.
+var ErrApproval = fault.New(fault.Conflict, "decide_approval", "This is a request to run something: approve or deny it.")
 
 var errAsk = fault.New(fault.Invalid, "invalid", "This question cannot be asked.")
 
@@ -116,7 +120,7 @@ func InsertTx(ctx context.Context, tx *pg.Tx, a Ask) error {
 	if err != nil {
 		return fmt.Errorf("store question: %w", err)
 	}
-	_, err = tx.Exec(ctx, sqlInsert, a.ID, a.TaskID, a.AgentID, a.ConversationID, a.MessageID, id.Strings(a.Asked), a.Question, string(raw), a.Field, a.DefaultValue, a.ExpiresAt)
+	_, err = tx.Exec(ctx, sqlInsert, a.ID, a.TaskID, a.AgentID, a.ConversationID, a.MessageID, id.Strings(a.Asked), a.Question, string(raw), a.Field, a.DefaultValue, a.ExpiresAt, a.ApprovalID)
 	if err != nil {
 		return fmt.Errorf("store question: %w", err)
 	}
@@ -149,16 +153,16 @@ func OfTask(ctx context.Context, q pg.Querier, t id.Task) ([]Ask, error) {
 	return many(ctx, q, sqlOfTask, t)
 }
 
-// OpenIn lists the open questions that a person may answer in a room, oldest first.
+// OpenIn lists the open questions that a person may answer in words in a room, oldest first.
 func OpenIn(ctx context.Context, q pg.Querier, c id.Conversation, who id.Participant) ([]Ask, error) {
 	return many(ctx, q, sqlOpenIn, c, who)
 }
 
-// Due lists questions whose time is over.
+// Due lists questions whose time is over; an approval has its own end.
 func Due(ctx context.Context, q pg.Querier) ([]Ask, error) { return many(ctx, q, sqlDue) }
 
-// CloseTx ends an open question; false when it was closed before. By is zero unless
-// a person answered.
+// CloseTx ends an open question; false when it was closed before, or stands for an
+// approval: that ends with it, in the database. By is zero unless a person answered.
 func CloseTx(ctx context.Context, tx *pg.Tx, a id.Ask, s Status, answer *string, by id.Participant) (bool, error) {
 	tag, err := tx.Exec(ctx, sqlClose, a, string(s), answer, by)
 	if err != nil {
@@ -184,6 +188,7 @@ type row struct {
 	ExpiresAt      time.Time
 	EndedAt        *time.Time
 	InsertedAt     time.Time
+	ApprovalID     id.Approval
 }
 
 func many(ctx context.Context, q pg.Querier, sql string, args ...any) ([]Ask, error) {
@@ -200,7 +205,7 @@ func many(ctx context.Context, q pg.Querier, sql string, args ...any) ([]Ask, er
 		out[n] = Ask{
 			ID: r.ID, TaskID: r.TaskID, AgentID: r.AgentID, ConversationID: r.ConversationID, MessageID: r.MessageID, Asked: r.Asked, Question: r.Question,
 			Field: r.Field, DefaultValue: r.DefaultValue, Status: r.Status, Answer: r.Answer, AnsweredBy: r.AnsweredBy, ExpiresAt: r.ExpiresAt,
-			EndedAt: r.EndedAt, InsertedAt: r.InsertedAt,
+			EndedAt: r.EndedAt, InsertedAt: r.InsertedAt, ApprovalID: r.ApprovalID,
 		}
 		if err := json.Unmarshal(r.Options, &out[n].Options); err != nil {
 			return nil, fmt.Errorf("read questions: options: %w", err)

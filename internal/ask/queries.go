@@ -1,11 +1,11 @@
 package ask
 
 const askColumns = `id, task_id, agent_id, conversation_id, message_id, asked, question, options, field, default_value, status, answer, answered_by,
-	expires_at, ended_at, inserted_at`
+	expires_at, ended_at, inserted_at, approval_id`
 
 const (
-	sqlInsert = `INSERT INTO asks (id, task_id, agent_id, conversation_id, message_id, asked, question, options, field, default_value, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6::uuid[], $7, $8::jsonb, $9::text, $10::text, $11::timestamptz)`
+	sqlInsert = `INSERT INTO asks (id, task_id, agent_id, conversation_id, message_id, asked, question, options, field, default_value, expires_at, approval_id)
+		VALUES ($1, $2, $3, $4, $5, $6::uuid[], $7, $8::jsonb, $9::text, $10::text, $11::timestamptz, $12)`
 
 	sqlGet = `SELECT ` + askColumns + ` FROM asks WHERE id = $1`
 
@@ -13,11 +13,11 @@ const (
 
 	sqlOfTask = `SELECT ` + askColumns + ` FROM asks WHERE task_id = $1 ORDER BY inserted_at LIMIT 200`
 
-	sqlOpenIn = `SELECT ` + askColumns + ` FROM asks WHERE conversation_id = $1 AND status = 'open' AND asked @> ARRAY[$2::uuid] ORDER BY inserted_at LIMIT 50`
+	sqlOpenIn = `SELECT ` + askColumns + ` FROM asks WHERE conversation_id = $1 AND status = 'open' AND approval_id IS NULL AND asked @> ARRAY[$2::uuid] ORDER BY inserted_at LIMIT 50`
 
-	sqlDue = `SELECT ` + askColumns + ` FROM asks WHERE status = 'open' AND expires_at <= now() ORDER BY expires_at LIMIT 200`
+	sqlDue = `SELECT ` + askColumns + ` FROM asks WHERE status = 'open' AND approval_id IS NULL AND expires_at <= now() ORDER BY expires_at LIMIT 200`
 
-	sqlClose = `UPDATE asks SET status = $2, answer = $3::text, answered_by = $4, ended_at = now() WHERE id = $1 AND status = 'open'`
+	sqlClose = `UPDATE asks SET status = $2, answer = $3::text, answered_by = $4, ended_at = now() WHERE id = $1 AND status = 'open' AND approval_id IS NULL`
 )
 
 const queryColumns = `id, agent_id, task_id, label, system_prompt, user_content, max_tokens, tier, status, executor_id, answer, error, model, expires_at`

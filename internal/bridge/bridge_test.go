@@ -91,7 +91,7 @@ func TestB2_WholeTurnOnEveryBackend(t *testing.T) {
 			if row.Reply() != "Well, on "+name+"." || row.Body["turn"].(map[string]any)["backend"] != name {
 				t.Fatalf("outcome %q: %v", row.Outcome, row.Body)
 			}
-			if n := len(s.Calls("/api/conversations/room/messages")); n != 1 {
+			if n := len(s.Calls("/api/mcp/call")); n != 1 {
 				t.Fatalf("%d tool calls reached the server", n)
 			}
 			if row.Body["usage"] == nil {

@@ -142,6 +142,7 @@ func (s *Approvals) resolveTx(ctx context.Context, tx *pg.Tx, actor access.Actor
 	}
 	switch {
 	case done.Durable:
+		s.Tasks.followRunLater(tx, done.TaskID)
 		err = s.tellRunTx(ctx, tx, done)
 	case done.Source == approval.FromTool:
 		err = s.Jobs.Answer(ctx, tx, approval.AnswerArgs{ApprovalID: done.ID})

@@ -69,7 +69,17 @@ func (d *desk) say() {
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	d := &desk{bench: newBench(t, quick), jobs: &deskJobs{added: make(chan struct{}, 100)}}
+	return deskOn(newBench(t, quick))
+}
+
+// newTaskDesk has tasks too.
+func newTaskDesk(t *testing.T) *desk {
+	t.Helper()
+	return deskOn(newTaskBench(t))
+}
+
+func deskOn(b *bench) *desk {
+	d := &desk{bench: b, jobs: &deskJobs{added: make(chan struct{}, 100)}}
 	d.owner, d.peer = d.Person("Olga"), d.Person("Pia")
 	d.bot, d.other = d.Agent(d.owner, "Bot"), d.Agent(d.peer, "Other")
 	d.room = d.Room("group", d.owner, d.peer, d.bot)
@@ -88,6 +98,11 @@ func (d *desk) open() {
 	d.g = flow.NewGateway(d.DB, d.Chat, d.Bus, slog.New(slog.DiscardHandler), d.cfg)
 	d.Chat.Turns, d.Chat.Forget, d.Chat.Withdraw = d.g, d.g.ForgetTx, d.g.WithdrawTx
 	d.s = flow.NewApprovals(d.DB, ring, d.Chat, d.jobs, d.g.Wake, slog.New(slog.DiscardHandler))
+	if d.tasks {
+		d.k = flow.NewTasks(d.g, d.Chat, quickTasks)
+		d.Chat.Answered = d.k.AnsweredByTx
+		d.s.Tasks, d.k.Approvals = d.k, d.s
+	}
 	d.s.ServeOn(d.g)
 	d.g.StopAsking = d.s.StopTx
 	if err := d.g.Start(d.t.Context()); err != nil {

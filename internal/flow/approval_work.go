@@ -25,12 +25,30 @@ type approvalWork struct {
 	*Gateway
 	queue *approval.Queue
 	jobs  DecisionJobs
+	owner *Approvals
+}
+
+// followTask moves the task of a run whose claim has changed.
+func (w *approvalWork) followTask(tx *pg.Tx, a approval.Approval) {
+	if a.Durable {
+		w.owner.Tasks.followRunLater(tx, a.TaskID)
+	}
+}
+
+// followRow is followTask for a row alone.
+func (w *approvalWork) followRow(ctx context.Context, tx *pg.Tx, r approval.Waiting) error {
+	a, err := approval.Get(ctx, tx, r.ApprovalID)
+	if err != nil {
+		return err
+	}
+	w.followTask(tx, a)
+	return nil
 }
 
 // ServeOn lets the gateway's dispatcher tell runs what was decided. It is for app,
 // before the gateway starts.
 func (s *Approvals) ServeOn(g *Gateway) {
-	s.work = &approvalWork{Gateway: g, queue: approval.NewQueue(g.cfg.MessageLease, g.cfg.MostTurn), jobs: s.Jobs}
+	s.work = &approvalWork{Gateway: g, queue: approval.NewQueue(g.cfg.MessageLease, g.cfg.MostTurn), jobs: s.Jobs, owner: s}
 	g.Serve(s.work)
 	g.busy = append(g.busy, approval.RoomsInWork)
 }
@@ -59,6 +77,18 @@ func (w *approvalWork) deliver(ctx context.Context, c claimer, r approval.Waitin
 		w.giveBackRow(ctx, r)
 		return
 	}
+	if a.Durable && !a.TaskID.IsZero() && w.owner.Tasks != nil {
+		over, err := w.owner.Tasks.continued(ctx, a.TaskID)
+		switch {
+		case err != nil:
+			w.complain(ctx, "continue task failed", err, r.AgentID)
+			w.giveBackRow(ctx, r)
+			return
+		case over: // its end came another way: there is nothing to go on with
+			w.dropRow(ctx, r)
+			return
+		}
+	}
 	switch err := c.sock.DeliverApproval(ApprovalDelivery{Row: r, Approval: a, Lease: w.queue.Lease}); {
 	case err == nil:
 	case errors.Is(err, ErrUndeliverable):
@@ -74,11 +104,24 @@ func (w *approvalWork) deliver(ctx context.Context, c claimer, r approval.Waitin
 
 func (w *approvalWork) giveBackRow(ctx context.Context, r approval.Waiting) {
 	err := w.DB.InTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *pg.Tx) error {
-		_, err := w.queue.ReleaseTx(ctx, tx, r.ExecutorID, r)
-		return err
+		if _, err := w.queue.ReleaseTx(ctx, tx, r.ExecutorID, r); err != nil {
+			return err
+		}
+		return w.followRow(ctx, tx, r)
 	})
 	if err != nil { // its lease ends by itself
 		w.complain(ctx, "give decision back failed", err, r.AgentID)
+	}
+}
+
+// dropRow ends a decision that is of no use any more.
+func (w *approvalWork) dropRow(ctx context.Context, r approval.Waiting) {
+	err := w.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
+		w.overAfter(tx, r)
+		return w.queue.ToldTx(ctx, tx, r, true)
+	})
+	if err != nil {
+		w.complain(ctx, "drop decision failed", err, r.AgentID)
 	}
 }
 
@@ -88,6 +131,9 @@ func (w *approvalWork) failTx(ctx context.Context, tx *pg.Tx, r approval.Waiting
 		return err
 	}
 	w.overAfter(tx, r)
+	if err := w.followRow(ctx, tx, r); err != nil {
+		return err
+	}
 	return w.jobs.Answer(ctx, tx, approval.AnswerArgs{ApprovalID: r.ApprovalID, NotResumed: true})
 }
 
@@ -155,6 +201,9 @@ func (w *approvalWork) release(ctx context.Context, agent id.Participant, ex id.
 
 // takeBackTx opens a row again, or gives it up after the last attempt.
 func (w *approvalWork) takeBackTx(ctx context.Context, tx *pg.Tx, r approval.Waiting) error {
+	if err := w.followRow(ctx, tx, r); err != nil {
+		return err
+	}
 	if r.SeenAt == nil {
 		w.overAfter(tx, r)
 		_, err := w.queue.ReleaseTx(ctx, tx, r.ExecutorID, r)
@@ -204,7 +253,10 @@ func (s *Approvals) Ack(ctx context.Context, actor access.Actor, h HeldApproval,
 			return s.work.failTx(ctx, tx, r)
 		}
 		s.work.overAfter(tx, r)
-		return s.work.queue.ToldTx(ctx, tx, r, false)
+		if err := s.work.queue.ToldTx(ctx, tx, r, false); err != nil {
+			return err
+		}
+		return s.work.followRow(ctx, tx, r) // a run that stopped at another call, or ended nothing
 	})
 }
 
@@ -212,8 +264,10 @@ func (s *Approvals) Ack(ctx context.Context, actor access.Actor, h HeldApproval,
 func (s *Approvals) Release(ctx context.Context, actor access.Actor, h HeldApproval) error {
 	return s.heldTx(ctx, actor, h, func(ctx context.Context, tx *pg.Tx, r approval.Waiting) error {
 		s.work.overAfter(tx, r)
-		_, err := s.work.queue.ReleaseTx(ctx, tx, r.ExecutorID, r)
-		return err
+		if _, err := s.work.queue.ReleaseTx(ctx, tx, r.ExecutorID, r); err != nil {
+			return err
+		}
+		return s.work.followRow(ctx, tx, r)
 	})
 }
 
@@ -261,6 +315,11 @@ func (s *Approvals) StopTx(ctx context.Context, tx *pg.Tx, room id.Conversation,
 	}
 	for _, r := range rows {
 		s.work.overAfter(tx, r)
+		a, err := approval.Get(ctx, tx, r.ApprovalID)
+		if err != nil {
+			return err
+		}
+		s.Tasks.stoppedLater(tx, a.TaskID)
 		if r.LeaseUntil != nil {
 			tx.AfterCommit(func() { s.work.reg.command(r.ExecutorID, stopGeneration(room, reason)) })
 		}

@@ -42,6 +42,7 @@ type Approvals struct {
 	Jobs  DecisionJobs
 	Wake  func(agents ...id.Participant) // the dispatcher: a run hears of its decision
 	Log   *slog.Logger
+	Tasks *Tasks // whose runs stop at requests; nil: there are none
 
 	asking *limit.Buckets
 	work   *approvalWork
@@ -152,6 +153,9 @@ func (s *Approvals) endTx(ctx context.Context, tx *pg.Tx, a approval.Approval, a
 		if err := s.tellRunTx(ctx, tx, out); err != nil {
 			return err
 		}
+	}
+	if out.Durable {
+		s.Tasks.followRunLater(tx, out.TaskID)
 	}
 	v, err := view.OneApproval(ctx, tx, out.ID)
 	if err != nil {

@@ -31,7 +31,7 @@ type Delivery struct {
 	LatestSeen id.Message     // newest message of the room: what the draft is measured against
 	Ours       bool
 	Lease      time.Duration
-	ActiveTask id.Task // for which the agent opened this huddle; zero for none
+	ActiveTask id.Task // in whose work room the message arrived, or for which the agent opened this huddle; zero for none
 }
 
 // MergedItem is a further message of the same turn.
@@ -61,7 +61,7 @@ func (g *Gateway) prepare(ctx context.Context, c claimer, group []turn.Claim) (*
 		return nil, nil
 	}
 	last := len(items) - 1
-	d := &Delivery{Claim: head, Message: items[last].Message, Merged: items[:last], Room: *ground.Room, Ours: c.ours, Lease: g.cfg.MessageLease}
+	d := &Delivery{Claim: head, Message: items[last].Message, Merged: items[:last], Room: *ground.Room, ActiveTask: ground.Task, Ours: c.ours, Lease: g.cfg.MessageLease}
 	if h, ok := d.Room.Huddle(); ok && h.OpenedByTaskID != nil && d.Room.CreatedBy == head.AgentID {
 		d.ActiveTask = *h.OpenedByTaskID
 	}

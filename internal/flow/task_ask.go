@@ -21,8 +21,9 @@ import (
 func (s *Tasks) parkTx(ctx context.Context, tx *pg.Tx, t *task.Task, actor access.Actor, to task.Status, summary string, q *ask.Ask) error {
 	if t.Status.Parked() {
 		open, err := ask.OpenOf(ctx, tx, t.ID)
-		if err != nil || open != nil || t.Status == to {
-			return err
+		barrier := t.JoinMode != nil && t.JoinFiredAt == nil
+		if err != nil || open != nil || t.Status == to || !barrier {
+			return err // without a barrier its question was just closed, which wakes it
 		}
 		return task.MoveTx(ctx, tx, t, task.ParkAgain, task.Change{Actor: actor.ID, To: to, WakeNote: t.WakeNote})
 	}
@@ -188,6 +189,9 @@ func (s *Tasks) Answer(ctx context.Context, actor access.Actor, tid id.Task, aid
 	if !slices.Contains(q.Asked, actor.ID) {
 		return TaskView{}, fault.New(fault.Forbidden, "not_asked", "This question was put to somebody else.")
 	}
+	if !q.ApprovalID.IsZero() {
+		return TaskView{}, ask.ErrApproval
+	}
 	if err := q.Fits(answer); err != nil {
 		return TaskView{}, err
 	}
@@ -267,6 +271,9 @@ func (s *Tasks) wakeAnsweredTx(ctx context.Context, tx *pg.Tx, t *task.Task) err
 		return err
 	}
 	last := list[len(list)-1]
+	if !last.ApprovalID.IsZero() {
+		return s.alignTx(ctx, tx, t, &last)
+	}
 	var note string
 	switch last.Status {
 	case ask.Open, ask.Withdrawn:

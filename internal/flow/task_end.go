@@ -190,6 +190,9 @@ func (s *Tasks) closeTx(ctx context.Context, tx *pg.Tx, t *task.Task, stop strin
 	if _, err := s.withdrawTx(ctx, tx, *t, stop); err != nil {
 		return err
 	}
+	if err := s.dropApprovalsTx(ctx, tx, t.ID, stop); err != nil {
+		return err
+	}
 	q, err := ask.OpenOf(ctx, tx, t.ID)
 	if err != nil || q == nil {
 		return err
@@ -305,10 +308,7 @@ func (s *Tasks) CompleteRun(ctx context.Context, actor access.Actor, c TaskCompl
 			return s.parkTx(ctx, tx, t, actor, task.Blocked, c.Result.Summary, c.Question)
 		}
 		if c.Outcome == "awaiting_approval" { // the decision resumes the run, which then ends the task
-			if _, err := s.withdrawTx(ctx, tx, *t, ""); err != nil {
-				return err
-			}
-			return task.MoveTx(ctx, tx, t, task.Park, task.Change{Actor: actor.ID, To: task.Waiting, Note: c.Outcome, Attempt: new(max(row.Attempt-1, 0))})
+			return s.stopAtCallTx(ctx, tx, t, row.Attempt)
 		}
 		return errResult.With("outcome", "unknown", "must be done, failed, parked or awaiting_approval")
 	})

@@ -206,6 +206,13 @@ func (s *Tasks) sweepDue(ctx context.Context) error {
 	for _, t := range parked {
 		s.wakeParked(ctx, t)
 	}
+	stopped, err := view.StoppedTasks(ctx, s.DB)
+	if err != nil {
+		return err
+	}
+	for _, t := range stopped {
+		s.followRun(ctx, t)
+	}
 	due, err := task.AllDue(ctx, s.DB)
 	if err != nil {
 		return err

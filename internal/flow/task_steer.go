@@ -345,6 +345,9 @@ func (s *Tasks) Revise(ctx context.Context, actor access.Actor, tid id.Task, fee
 			return err
 		}
 		if q != nil {
+			if err := s.dropApprovalsTx(ctx, tx, t.ID, "feedback"); err != nil {
+				return err
+			}
 			if _, err := ask.CloseTx(ctx, tx, q.ID, ask.Withdrawn, nil, id.Participant{}); err != nil {
 				return err
 			}

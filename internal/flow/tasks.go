@@ -49,6 +49,8 @@ type Tasks struct {
 	Chat    *Chat
 	Gateway *Gateway
 	Log     *slog.Logger
+	// Approvals are the requests at which runs stop; nil: there are none.
+	Approvals *Approvals
 
 	cfg     TaskConfig
 	queue   *task.Queue
@@ -304,6 +306,11 @@ func (s *Tasks) offerTx(ctx context.Context, tx *pg.Tx, t task.Task, why task.Re
 // withdrawTx takes a task out of the queue; who ran it is told to stop when stop says
 // why. The task is locked.
 func (s *Tasks) withdrawTx(ctx context.Context, tx *pg.Tx, t task.Task, stop string) (*task.Claim, error) {
+	if stop != "" {
+		if err := s.dropApprovalsTx(ctx, tx, t.ID, stop); err != nil {
+			return nil, err
+		}
+	}
 	c, err := task.DequeueTx(ctx, tx, t.ID)
 	if err != nil || c == nil {
 		return c, err

@@ -35,6 +35,7 @@ type ToolCaller struct {
 	SourceMessage id.Message      // what the turn answers
 	LastSeen      id.Message      // newest message that the model has seen
 	Marked        bool            // untrusted text has entered the turn
+	Key           string          // the bridge's own name of the call: done once, however often it is repeated; "" for none
 }
 
 // ToolArgs are the arguments of a call, a JSON object.

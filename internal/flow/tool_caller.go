@@ -27,17 +27,7 @@ func (t *Tools) caller(ctx context.Context, actor access.Actor, call ToolCall) (
 		}
 	}
 	c.LastSeen, _ = id.Parse[id.Message](call.LastSeenMessageID) // anything else is none
-	if task, err := id.Parse[id.Task](call.TaskID); err == nil && t.Tasks != nil {
-		person, ok, err := t.Tasks.RequesterOf(ctx, actor.ID, task)
-		if err != nil {
-			return c, err
-		}
-		if ok {
-			c.Task, c.Person = task, t.person(actor, person)
-			return c, t.mark(ctx, &c)
-		}
-	}
-	source, _ := id.Parse[id.Message](call.SourceMessageID) // anything else is none
+	source, _ := id.Parse[id.Message](call.SourceMessageID)      // anything else is none
 	if !source.IsZero() {
 		had, err := view.HadTurn(ctx, t.DB, actor.ID, source)
 		if err != nil {
@@ -45,6 +35,15 @@ func (t *Tools) caller(ctx context.Context, actor access.Actor, call ToolCall) (
 		}
 		if !had {
 			source = id.Message{}
+		}
+	}
+	if task, err := id.Parse[id.Task](call.TaskID); err == nil && t.Tasks != nil {
+		talk, err := t.ofTask(ctx, &c, task, source)
+		switch {
+		case err != nil:
+			return c, err
+		case !c.Task.IsZero() && !talk:
+			return c, t.mark(ctx, &c)
 		}
 	}
 	if source.IsZero() && !c.Room.IsZero() {
@@ -68,6 +67,27 @@ func (t *Tools) caller(ctx context.Context, actor access.Actor, call ToolCall) (
 		}
 	}
 	return c, t.mark(ctx, &c)
+}
+
+// ofTask takes the task that a call names, if the agent does it. A call of its run is
+// made for who asked for the task. talk: the call belongs to a message that
+// was written in the work room; it is made for who wrote that, for not everybody
+// who may write there may act for the requester.
+func (t *Tools) ofTask(ctx context.Context, c *ToolCaller, task id.Task, source id.Message) (talk bool, err error) {
+	person, ok, err := t.Tasks.RequesterOf(ctx, c.Agent.ID, task)
+	if err != nil || !ok {
+		return false, err
+	}
+	if !source.IsZero() {
+		if talk, err = view.SaidAtWork(ctx, t.DB, source, task); err != nil {
+			return false, err
+		}
+	}
+	c.Task = task
+	if !talk {
+		c.Person = t.person(c.Agent, person)
+	}
+	return talk, nil
 }
 
 func (t *Tools) person(agent access.Actor, p id.Participant) access.Actor {

@@ -29,6 +29,7 @@ type ToolCall struct {
 	SourceMessageID      string
 	LastSeenMessageID    string
 	TaskID               string
+	Key                  string // Idempotency-Key of the request
 }
 
 // Tools is the one place where tools are offered and carried out.
@@ -159,6 +160,7 @@ func (t *Tools) run(ctx context.Context, actor access.Actor, call ToolCall, spec
 	if err != nil {
 		return ToolResult{}, err
 	}
+	c.Key = call.Key
 	rec.PersonID, rec.ConversationID, rec.TaskID, rec.MessageID = c.Person.ID, c.Room, c.Task, c.SourceMessage
 	args, err := t.arguments(spec, call, c)
 	if err != nil {

@@ -39,7 +39,7 @@ func (p *PlatformTools) runSendMessage(ctx context.Context, c ToolCaller, args T
 	if err := p.mayPost(ctx, c, room); err != nil {
 		return ToolResult{}, err
 	}
-	post := Post{ConversationID: room, Content: args.Text("content"), ContentType: "text"}
+	post := Post{ConversationID: room, Content: args.Text("content"), ContentType: "text", ClientKey: c.Key}
 	if room == c.Room && !c.LastSeen.IsZero() {
 		post.LastSeenMessageID = &c.LastSeen
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/agntchat/agntchat/internal/fault"
+	"github.com/agntchat/agntchat/internal/file"
 	"github.com/agntchat/agntchat/internal/tool"
 )
 
@@ -24,8 +25,26 @@ func (p *PlatformTools) shareFile() Tool {
 			},
 			DisplayName: "Share a file", Tags: []string{"files"}, Relevant: func(f tool.Facts) bool { return f.LocalFiles },
 		},
-		Handle: func(context.Context, ToolCaller, ToolArgs) (ToolResult, error) {
-			return ToolResult{}, fault.New(fault.Invalid, "local_tool", "share_file reads a file where you run, which the server cannot. Use create_document for text.")
-		},
+		Handle: p.runShareFile,
 	}
+}
+
+// runShareFile answers a bridge of ours that has read the file, which it says by the
+// size, and wants to know whether it may go to the room for the person of this turn.
+func (p *PlatformTools) runShareFile(ctx context.Context, c ToolCaller, args ToolArgs) (ToolResult, error) {
+	size := args.Int("size_bytes", 0)
+	switch {
+	case size <= 0:
+		return ToolResult{}, fault.New(fault.Invalid, "local_tool", "share_file reads a file where you run, which the server cannot. Use create_document for text.")
+	case size > file.MaxBytes:
+		return ToolResult{}, fault.New(fault.Invalid, "invalid_arguments", "A file may have at most 25 MiB.")
+	}
+	room, err := args.RoomArg("conversation_id")
+	if err != nil {
+		return ToolResult{}, err
+	}
+	if err := p.mayPost(ctx, c, room); err != nil {
+		return ToolResult{}, err
+	}
+	return ToolJSON(map[string]any{"conversation_id": room, "status": "allowed"})
 }

@@ -115,7 +115,9 @@ func (t Tool) call(w http.ResponseWriter, r *http.Request) error {
 	if err := httpx.DecodeLimit(w, r, &in, maxMessageBody); err != nil {
 		return err
 	}
-	out, err := t.Tools.Call(r.Context(), httpx.Actor(r.Context()), toolCall(in.ToolName, in.Args, in.Context))
+	call := toolCall(in.ToolName, in.Args, in.Context)
+	call.Key = r.Header.Get("Idempotency-Key")
+	out, err := t.Tools.Call(r.Context(), httpx.Actor(r.Context()), call)
 	if err != nil {
 		return err
 	}

@@ -121,6 +121,9 @@ func TaskAsk(a ask.Ask) wire.TaskAsk {
 		Asked: id.Strings(a.Asked), Question: a.Question, Options: orNone(a.Options), Field: a.Field, Default: a.DefaultValue, Status: string(a.Status),
 		Answer: a.Answer, ExpiresAt: wire.At(a.ExpiresAt), EndedAt: wire.AtOrNil(a.EndedAt), InsertedAt: wire.At(a.InsertedAt),
 	}
+	if !a.ApprovalID.IsZero() {
+		out.ApprovalID = new(a.ApprovalID.String())
+	}
 	if !a.AnsweredBy.IsZero() {
 		out.AnsweredBy = new(a.AnsweredBy.String())
 	}

@@ -198,7 +198,7 @@ const decisionsSQL = `SELECT x.kind, x.source_id, x.conversation_id, x.task_id, 
 		FROM credential_requests r WHERE r.owner_id = $1::uuid AND r.status = 'pending' AND r.expires_at > clock_timestamp()
 		UNION ALL
 		SELECT 'ask', k.id, k.conversation_id, k.task_id, k.agent_id, k.inserted_at, '', k.question, '', t.title, '', ARRAY(SELECT jsonb_array_elements_text(k.options)), k.default_value, k.expires_at
-		FROM asks k JOIN tasks t ON t.id = k.task_id WHERE k.asked @> ARRAY[$1::uuid] AND k.status = 'open' AND k.expires_at > clock_timestamp()
+		FROM asks k JOIN tasks t ON t.id = k.task_id WHERE k.asked @> ARRAY[$1::uuid] AND k.status = 'open' AND k.approval_id IS NULL AND k.expires_at > clock_timestamp()
 	) x JOIN participants p ON p.id = x.agent_id ORDER BY x.inserted_at DESC, x.source_id LIMIT 500`
 
 // Decisions is everything that waits for a person, newest first, at most 500.

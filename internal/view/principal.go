@@ -71,6 +71,18 @@ func HadTurn(ctx context.Context, q pg.Querier, agent id.Participant, msg id.Mes
 	return yes, nil
 }
 
+const workMessageSQL = `SELECT EXISTS (SELECT 1 FROM messages m JOIN tasks t ON t.id = $2::uuid WHERE m.id = $1::uuid
+	AND m.conversation_id = t.work_conversation_id AND t.conversation_id <> t.work_conversation_id)`
+
+// SaidAtWork reports that a message was written in the task's own work room: a turn
+// about it is talk beside the run of the task.
+func SaidAtWork(ctx context.Context, q pg.Querier, msg id.Message, t id.Task) (yes bool, err error) {
+	if err := q.QueryRow(ctx, workMessageSQL, msg, t).Scan(&yes); err != nil {
+		return false, fmt.Errorf("look for work room: %w", err)
+	}
+	return yes, nil
+}
+
 const openMessageSQL = `SELECT q.message_id FROM queued_messages q WHERE q.agent_id = $1::uuid AND q.conversation_id = $2::uuid AND q.lease_until IS NOT NULL
 	ORDER BY q.claimed_at DESC, q.seq DESC LIMIT 1`
 

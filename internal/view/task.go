@@ -94,7 +94,9 @@ type TaskWork struct {
 }
 
 const taskWorkSQL = `SELECT q.task_id, q.id AS queue_id, q.agent_id, (q.accepted_at IS NOT NULL AND q.lease_until > now()) IS TRUE AS working, q.claimed_at, q.executor_id
-	FROM queued_tasks q WHERE q.task_id = ANY($1::uuid[])`
+	FROM queued_tasks q WHERE q.task_id = ANY($1::uuid[])
+	UNION ALL SELECT a.task_id, q.id, q.agent_id, (q.seen_at IS NOT NULL AND q.lease_until > now()) IS TRUE, q.claimed_at, q.executor_id
+	FROM approvals a JOIN queued_approvals q ON q.approval_id = a.id WHERE a.task_id = ANY($1::uuid[]) AND a.durable`
 
 // TaskWorks reads the queue rows of tasks; tasks without one are missing. Working is
 // derived from leases and stored nowhere (field.md 6).
@@ -129,6 +131,27 @@ func AnsweredTasks(ctx context.Context, q pg.Querier) ([]id.Task, error) {
 	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Task])
 	if err != nil {
 		return nil, fmt.Errorf("list answered tasks: %w", err)
+	}
+	return out, nil
+}
+
+// Tasks whose run stopped at a request that is not open any more, and that do not stand where their decision does: what moves them was lost with a process.
+const stoppedTasksSQL = `SELECT t.id FROM tasks t JOIN asks k ON k.task_id = t.id AND k.approval_id IS NOT NULL AND k.status <> 'open'
+	LEFT JOIN LATERAL (SELECT bool_or(q.lease_until IS NOT NULL) AS held FROM queued_approvals q JOIN approvals a ON a.id = q.approval_id
+		WHERE a.task_id = t.id AND a.durable) d ON true
+	WHERE t.end_kind IS NULL AND t.updated_at < now() - interval '2 seconds' AND NOT EXISTS (SELECT 1 FROM queued_tasks q WHERE q.task_id = t.id)
+	AND NOT EXISTS (SELECT 1 FROM asks n WHERE n.task_id = t.id AND n.inserted_at > k.inserted_at)
+	AND CASE WHEN d.held THEN t.status <> 'in_progress' WHEN NOT d.held THEN t.status <> 'pending' ELSE t.retry_at IS NULL END LIMIT 200`
+
+// StoppedTasks lists them, for the sweep; what it finds too much changes nothing.
+func StoppedTasks(ctx context.Context, q pg.Querier) ([]id.Task, error) {
+	rows, err := q.Query(ctx, stoppedTasksSQL)
+	if err != nil {
+		return nil, fmt.Errorf("list stopped tasks: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Task])
+	if err != nil {
+		return nil, fmt.Errorf("list stopped tasks: %w", err)
 	}
 	return out, nil
 }

@@ -99,6 +99,13 @@ const turnHistoryDefaultSQL = turnHistorySQL + `20`
 
 const turnHistoryAnySQL = turnHistorySQL + `$3::integer`
 
+// A work room can have seen several tasks: the one that runs comes first.
+const workTaskSQL = `SELECT t.id FROM tasks t WHERE t.work_conversation_id = $1::uuid AND t.conversation_id <> t.work_conversation_id AND t.end_kind IS NULL
+	AND EXISTS (SELECT 1 FROM task_assignees a WHERE a.task_id = t.id AND a.participant_id = $2::uuid)
+	ORDER BY (t.status IN ('accepted', 'in_progress')) DESC, t.updated_at DESC LIMIT 1`
+
+const newestAndTaskSQL = `SELECT (` + newestSQL + `), (` + workTaskSQL + `)`
+
 // TurnGround is what a turn of an agent is prepared from.
 type TurnGround struct {
 	Room     *Conversation // without newest row and counts; nil when it is gone
@@ -108,6 +115,7 @@ type TurnGround struct {
 	Messages []Message     // of those asked for, those that are not deleted; in no order
 	Recent   []Message     // newest first, without what waits for a turn of the agent; at most DefaultHistory
 	Newest   id.Message    // of the timeline; zero when it is empty
+	Task     id.Task       // that the agent does in this work room and that has not ended; zero elsewhere
 }
 
 // TurnGroundOf reads it in one round trip.
@@ -123,7 +131,7 @@ func TurnGroundOf(ctx context.Context, q pg.Querier, c id.Conversation, agent id
 	b.Add(pg.ReadAll(&g.Family), familySQL, agent)
 	addMessages(&b, asked, &g.Messages)
 	b.Add(pg.ReadAll(&g.Recent), turnHistoryDefaultSQL, c, agent)
-	b.Add(pg.ReadValues(&any, &g.Newest), newestSQL, c)
+	b.Add(pg.ReadValues(&any, &g.Newest, &g.Task), newestAndTaskSQL, c, agent)
 	if err := pg.Run(ctx, q, &b); err != nil {
 		return TurnGround{}, fmt.Errorf("read turn: %w", err)
 	}

@@ -111,6 +111,7 @@ type TaskAsk struct {
 	ExpiresAt      Time     `json:"expiresAt"`
 	EndedAt        *Time    `json:"endedAt"`
 	InsertedAt     Time     `json:"insertedAt"`
+	ApprovalID     *string  `json:"approvalId"` // the request that is to be decided; null for a question in words
 }
 
 // TaskEvent is a line of a task's history.

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -198,9 +199,9 @@ func (a *Agent) register(ctx context.Context) error {
 	if slots <= 0 {
 		slots = 4
 	}
-	caps := p.Capabilities
-	if caps == nil {
-		caps = []string{}
+	caps := slices.Clone(p.Capabilities)
+	if !slices.Contains(caps, capabilityShare) {
+		caps = append(caps, capabilityShare)
 	}
 	body := registration{
 		ExecutorKey: a.opt.ExecutorKey, DisplayName: p.DisplayName, Capabilities: caps, ConnectionType: "long_poll",

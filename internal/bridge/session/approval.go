@@ -84,6 +84,11 @@ func (a *Agent) resume(w *work, emit func(backend.Event)) (text string, waiting 
 	if err != nil {
 		return "", false, backend.Errorf(backend.CodeException, "This bridge does not have the run any more.")
 	}
+	if kept.Talk {
+		a.mu.Lock()
+		w.approval.TaskID = "" // people talk in the room of a task: answering them does not end it
+		a.mu.Unlock()
+	}
 	b, err := a.backend(w.ctx, p)
 	if err != nil {
 		return "", false, err
@@ -95,8 +100,12 @@ func (a *Agent) resume(w *work, emit func(backend.Event)) (text string, waiting 
 	limit := a.opt.turnLimit(b.Name(), p)
 	ctx, cancel := context.WithTimeoutCause(w.ctx, limit, backend.Errorf(backend.CodeTimeout, "The answer took longer than %s.", limit))
 	defer cancel()
-	box := a.newToolbox(Item{ID: ap.ID, ConversationID: ap.ConversationID, ActiveTaskID: ap.TaskID}, p)
-	g := a.newGate(ap.ConversationID, ap.TaskID, kept)
+	active := kept.Task
+	if active == "" { // kept by an older version
+		active = ap.TaskID
+	}
+	box := a.newToolbox(Item{ID: ap.ID, MessageID: kept.Message, ConversationID: ap.ConversationID, ActiveTaskID: active}, p)
+	g := a.newGate(ap.ConversationID, w.approval.TaskID, kept)
 	g.approval = &ap
 	res, err := r.Resume(ctx, backend.Turn{
 		ID: ap.ID, ConversationID: ap.ConversationID, System: kept.System, Model: kept.Model, Effort: kept.Effort, MaxTokens: kept.MaxTokens,
@@ -118,7 +127,23 @@ func (a *Agent) resume(w *work, emit func(backend.Event)) (text string, waiting 
 	if res.Waiting || box.silent() {
 		return "", res.Waiting, nil
 	}
-	return box.answer(res.Text), false, nil
+	text = box.answer(res.Text)
+	if w.approval.TaskID != "" && box.waits() {
+		return text, true, a.parkTask(w, text)
+	}
+	return text, false, nil
+}
+
+// parkTask says that the run of a task waits for an answer to its last words.
+func (a *Agent) parkTask(w *work, question string) error {
+	body := map[string]any{"status": "blocked", "summary": cut(question, 5000)}
+	err := a.insist(a.sending, func() error {
+		return a.api.call(a.sending, "PATCH", "/api/tasks/"+url.PathEscape(w.approval.TaskID)+"/status", body, nil)
+	})
+	if isStatus(err, http.StatusConflict, "already_ended") {
+		return nil
+	}
+	return err
 }
 
 // say reports a resumed run: the end of its task, or a message of its room when it has

@@ -206,6 +206,9 @@ type keptRun struct {
 	Model     string `json:"model"`
 	Effort    string `json:"effort"`
 	MaxTokens int64  `json:"max_tokens"`
+	Talk      bool   `json:"talk,omitempty"`    // a message's turn: it ends no task, whatever room it is in
+	Message   string `json:"message,omitempty"` // that it answers, or that the task was asked with
+	Task      string `json:"task,omitempty"`    // that it works at, or in whose work room it talks
 }
 
 func (a *Agent) runFile(runID string) string {

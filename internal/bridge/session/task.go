@@ -203,7 +203,9 @@ func (r *taskRun) once(body string) {
 	box.allow(it.Directives.ToolAllowlist)
 	t := a.buildTurn(item, r.profile, box)
 	t.System += it.Directives.Behavioral.TaskSuffix
-	g := a.newGate(it.room(), it.TaskID, keptRun{System: t.System, Model: t.Model, Effort: t.Effort, MaxTokens: t.MaxTokens})
+	g := a.newGate(it.room(), it.TaskID, keptRun{
+		System: t.System, Model: t.Model, Effort: t.Effort, MaxTokens: t.MaxTokens, Message: item.MessageID, Task: it.TaskID,
+	})
 	t.Gate = g
 	res, name, err := a.runModel(r.w.ctx, r.profile, t, r.emit)
 	g.settle(a.life, err == nil && res.Waiting)
@@ -375,7 +377,7 @@ func (a *Agent) stopTask(taskID string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, w := range a.work {
-		if w.kind == kindTask && w.task.TaskID == taskID && !w.delivering {
+		if (w.kind == kindTask && w.task.TaskID == taskID && !w.delivering) || (w.kind == kindApproval && w.approval.TaskID == taskID) {
 			w.cancel(errStopped)
 		}
 	}

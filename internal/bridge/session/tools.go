@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -102,12 +101,16 @@ func (b *toolbox) answer(text string) string {
 // Call runs one tool under its own time limit. Errors are results for the
 // model, never errors of the turn.
 func (b *toolbox) Call(ctx context.Context, name string, args json.RawMessage) backend.ToolResult {
-	ctx, cancel := context.WithTimeout(ctx, b.agent.opt.Timing.Tool)
-	defer cancel()
 	def, ok := b.defs[name]
 	if !ok {
 		return toolError("Unknown tool: " + name)
 	}
+	limit := b.agent.opt.Timing.Tool
+	if def.ExecutorMethod == "share_file" {
+		limit = max(limit, uploadTime)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	var in map[string]any
 	if len(args) > 0 {
 		if err := json.Unmarshal(args, &in); err != nil {
@@ -127,12 +130,11 @@ func (b *toolbox) Call(ctx context.Context, name string, args json.RawMessage) b
 	switch method {
 	case "send_message":
 		return b.sendMessage(ctx, in)
-	case "get_messages":
-		return b.getMessages(ctx, in)
-	case "get_profile":
-		return b.rest(ctx, "GET", "/api/me", nil, nil)
+	case "share_file":
+		return b.shareFile(ctx, in)
 	}
-	return b.passthrough(ctx, name, in)
+	_, r := b.dispatch(ctx, name, in, nil)
+	return r
 }
 
 func toolError(text string) backend.ToolResult {
@@ -155,17 +157,6 @@ func missingArgs(schema json.RawMessage, in map[string]any) string {
 		}
 	}
 	return ""
-}
-
-func (b *toolbox) rest(ctx context.Context, method, path string, header map[string]string, in any) backend.ToolResult {
-	var out json.RawMessage
-	if err := b.agent.api.callHeader(ctx, method, path, header, in, &out); err != nil {
-		if ctx.Err() != nil {
-			return toolError("The tool did not answer in time.")
-		}
-		return toolError(err.Error())
-	}
-	return backend.ToolResult{Text: string(out)}
 }
 
 // conversation replaces the placeholders that models write for "this room".
@@ -202,31 +193,17 @@ func (b *toolbox) sendMessage(ctx context.Context, in map[string]any) backend.To
 		b.mu.Unlock()
 		return backend.ToolResult{Text: `{"status":"accepted","note":"This is the conversation you are answering: the text is posted as your reply when the turn ends. Do not repeat it."}`}
 	}
-	body := map[string]any{"content": content, "contentType": "text", "metadata": map[string]any{}}
-	for from, to := range map[string]string{
-		"content_type": "contentType", "metadata": "metadata", "message_type": "messageType",
-		"content_structured": "contentStructured", "correlation_id": "correlationId",
-	} {
-		if v, ok := in[from]; ok && v != nil {
-			body[to] = v
-		}
-	}
 	// A turn that runs again after a crash says the same thing once.
 	sum := sha256.Sum256([]byte(b.item.ID + "\x00" + conv + "\x00" + content))
 	header := map[string]string{"Idempotency-Key": "agnt-" + hex.EncodeToString(sum[:16])}
-	return b.rest(ctx, "POST", "/api/conversations/"+url.PathEscape(conv)+"/messages", header, body)
+	_, r := b.dispatch(ctx, "send_message", in, header)
+	return r
 }
 
-func (b *toolbox) getMessages(ctx context.Context, in map[string]any) backend.ToolResult {
-	limit := 20
-	if v, ok := in["limit"].(float64); ok && v >= 1 {
-		limit = int(min(v, 100))
-	}
-	return b.rest(ctx, "GET", fmt.Sprintf("/api/conversations/%s/messages?limit=%d", url.PathEscape(b.conversation(in)), limit), nil, nil)
-}
-
-// passthrough lets the server run the tool (contract 3.8, 5.5).
-func (b *toolbox) passthrough(ctx context.Context, name string, in map[string]any) backend.ToolResult {
+// dispatch lets the server run the tool (contract 3.8, 5.5): there the agent and the
+// person on whose behalf the turn runs must both be allowed. text is the result of
+// a call that was carried out.
+func (b *toolbox) dispatch(ctx context.Context, name string, in map[string]any, header map[string]string) (text string, r backend.ToolResult) {
 	if v, ok := in["conversation_id"].(string); ok {
 		if placeholder(v, "current", "this", "this_conv", "this_conversation", "conversation_id", "conv_id") {
 			in["conversation_id"] = b.item.ConversationID
@@ -251,11 +228,11 @@ func (b *toolbox) passthrough(ctx context.Context, name string, in map[string]an
 		} `json:"content"`
 	}
 	body := map[string]any{"tool_name": name, "args": in, "context": cc}
-	if err := b.agent.api.call(ctx, "POST", "/api/mcp/call", body, &out); err != nil {
+	if err := b.agent.api.callHeader(ctx, "POST", "/api/mcp/call", header, body, &out); err != nil {
 		if ctx.Err() != nil {
-			return toolError("The tool did not answer in time.")
+			return "", toolError("The tool did not answer in time.")
 		}
-		return toolError(err.Error())
+		return "", toolError(err.Error())
 	}
 	var texts []string
 	for _, c := range out.Content {
@@ -263,7 +240,7 @@ func (b *toolbox) passthrough(ctx context.Context, name string, in map[string]an
 			texts = append(texts, c.Text)
 		}
 	}
-	r := backend.ToolResult{Text: strings.Join(texts, "\n")}
+	r = backend.ToolResult{Text: strings.Join(texts, "\n")}
 	if r.Text == "" {
 		r.Text = `{"ok":true}`
 		if out.OK != nil && !*out.OK {
@@ -274,7 +251,7 @@ func (b *toolbox) passthrough(ctx context.Context, name string, in map[string]an
 	if name == "end_turn" && !r.IsError {
 		b.endTurn(in)
 	}
-	return r
+	return strings.Join(texts, "\n"), r
 }
 
 func orNull(raw json.RawMessage) string {

@@ -37,7 +37,7 @@ func (a *Agent) turn(w *work) (d draft, ok bool) {
 	began := time.Now()
 	box := a.newToolbox(it, p)
 	t := a.buildTurn(it, p, box)
-	g := a.newGate(it.ConversationID, it.ActiveTaskID, keptRun{System: t.System, Model: t.Model, Effort: t.Effort, MaxTokens: t.MaxTokens})
+	g := a.newGate(it.ConversationID, "", keptRun{System: t.System, Model: t.Model, Effort: t.Effort, MaxTokens: t.MaxTokens, Talk: true, Message: it.MessageID, Task: it.ActiveTaskID})
 	t.Gate = g
 	res, name, err := a.runModel(w.ctx, p, t, st.emit)
 	g.settle(a.life, err == nil && res.Waiting)

@@ -545,6 +545,8 @@ export interface TaskAsk {
   status: string;
   answer?: string | null;
   expiresAt: Timestamp;
+  /** The request that is to be decided; null for a question in words. */
+  approvalId?: Id | null;
 }
 
 export interface TaskEvent {

@@ -2153,6 +2153,8 @@ export interface TaskAsk {
   expiresAt: Time;
   endedAt: Time | null;
   insertedAt: Time;
+  /** the request that is to be decided; null for a question in words */
+  approvalId: string | null;
 }
 
 /** TaskEvent is a line of a task's history. */

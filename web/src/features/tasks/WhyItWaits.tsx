@@ -19,9 +19,10 @@ export function WhyItWaits({ task, onOpen, requests }: Props) {
   const self = useSelf();
   if (ended(task.status)) return null;
   const open = task.asks.find((a) => a.status === "open");
+  const mine = open?.asked.includes(self.id) ?? false;
   return (
     <>
-      {open && <Question task={task} ask={open} mine={open.asked.includes(self.id)} />}
+      {open && !(mine && open.approvalId) && <Question task={task} ask={open} mine={mine} />}
       {requests}
       {!open && <Reason task={task} />}
       {(task.dependsOn?.length ?? 0) > 0 && columnOf(task.status) === "waiting" && <Dependencies ids={task.dependsOn ?? []} onOpen={onOpen} />}

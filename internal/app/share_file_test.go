@@ -1,0 +1,151 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/agntchat/agntchat/internal/app/apptest"
+	"github.com/agntchat/agntchat/internal/bridge/backend"
+	"github.com/agntchat/agntchat/internal/bridge/session"
+)
+
+// caller is a model that makes the calls it is given and says what came of them.
+type caller struct {
+	calls chan string
+	ran   chan backend.ToolResult
+}
+
+func (caller) Name() string                { return "scripted" }
+func (caller) Check(context.Context) error { return nil }
+func (caller) Close() error                { return nil }
+func (c caller) Run(ctx context.Context, t backend.Turn, _ func(backend.Event)) (backend.Result, error) {
+	for {
+		select {
+		case call := <-c.calls:
+			if call == "" {
+				return backend.Result{Text: "Done.", Model: "m"}, nil
+			}
+			name, args, _ := strings.Cut(call, " ")
+			c.ran <- t.Toolbox.Call(ctx, name, json.RawMessage(args))
+		case <-ctx.Done():
+			return backend.Result{}, ctx.Err()
+		}
+	}
+}
+
+// call has the running model make one call.
+func (c caller) call(name, args string) backend.ToolResult {
+	c.calls <- name + " " + args
+	return <-c.ran
+}
+
+// TestK3_ShareFileFromTheWorkingFolder: an agent of our bridge shares a file that it
+// made; nothing outside of its working folder, nothing that is no file, and nothing
+// into a room where the person of the turn may not write.
+func TestK3_ShareFileFromTheWorkingFolder(t *testing.T) {
+	t.Parallel()
+	s := apptest.New(t)
+	owner, _ := person(t, s.URL)
+	var made struct{ ID, APIKey string }
+	call(t, s.URL, owner, "POST", "/api/agents", map[string]any{"displayName": "Bot"}, 0, &made)
+	var room, other struct{ ID string }
+	call(t, s.URL, owner, "POST", "/api/conversations", map[string]any{"type": "direct", "memberIds": []string{made.ID}}, 0, &room)
+	guest, _ := person(t, s.URL)
+	var theirs struct{ ID string }
+	call(t, s.URL, guest, "POST", "/api/agents", map[string]any{"displayName": "Theirs"}, 0, &theirs)
+	call(t, s.URL, guest, "POST", "/api/conversations", map[string]any{"type": "direct", "memberIds": []string{theirs.ID}}, 201, &other)
+
+	dir := t.TempDir()
+	work := filepath.Join(dir, "work")
+	if err := os.MkdirAll(filepath.Join(work, "out"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write := func(path string, size int64, content string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if size > 0 {
+			if err := os.Truncate(path, size); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	write(filepath.Join(dir, "key.json"), 0, "secret")
+	write(filepath.Join(work, "out", "report.txt"), 0, "forty-two")
+	write(filepath.Join(work, "empty"), 0, "")
+	write(filepath.Join(work, "huge"), 25<<20+1, "")
+	if err := os.Symlink("../key.json", filepath.Join(work, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(work, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	model := caller{calls: make(chan string), ran: make(chan backend.ToolResult)}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- session.New(session.Options{
+			URL: s.URL, AgentID: made.ID, Key: made.APIKey, ExecutorKey: "k", Version: "1", Dir: dir, Log: slog.New(slog.DiscardHandler), Timing: session.DefaultTiming(),
+			NewBackend: func(context.Context, session.Need) (backend.Backend, error) { return model, nil },
+		}).Run(ctx)
+	}()
+	t.Cleanup(func() { stop(); <-ended })
+	call(t, s.URL, owner, "POST", "/api/conversations/"+room.ID+"/messages", map[string]any{"content": "share it"}, 0, nil)
+
+	for path, why := range map[string]string{
+		"../key.json": "working folder", filepath.Join(dir, "key.json"): "working folder", "link": "working folder", "/etc/passwd": "working folder",
+		"pipe": "not a file", "out": "not a file", "empty": "empty", "huge": "25 MiB", "none": "no such file", "": "empty", "/dev/zero": "working folder",
+	} {
+		r := model.call("share_file", fmt.Sprintf(`{"path":%q,"conversation_id":"current"}`, path))
+		if !r.IsError || !strings.Contains(r.Text, why) || strings.Contains(r.Text, "secret") {
+			t.Errorf("%q: %+v", path, r)
+		}
+	}
+	if r := model.call("share_file", fmt.Sprintf(`{"path":"out/report.txt","conversation_id":%q}`, other.ID)); !r.IsError {
+		t.Errorf("shared into a room of strangers: %s", r.Text)
+	}
+	r := model.call("share_file", fmt.Sprintf(`{"path":%q,"conversation_id":"current","caption":"here"}`, filepath.Join(work, "out", "report.txt")))
+	var shared struct{ Status, MessageID, FileID, Filename string }
+	if json.Unmarshal([]byte(r.Text), &shared) != nil || r.IsError || shared.Status != "shared" || shared.Filename != "report.txt" {
+		t.Fatalf("shared: %+v", r)
+	}
+	var at struct{ URL string }
+	call(t, s.URL, owner, "GET", "/api/files/"+shared.FileID+"/download-url", nil, 200, &at)
+	res, err := http.Get(at.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	if body, _ := io.ReadAll(res.Body); string(body) != "forty-two" {
+		t.Errorf("people read %q", body)
+	}
+	// The other tools meet the same check, and people see every call.
+	if r := model.call("get_messages", fmt.Sprintf(`{"conversation_id":%q}`, other.ID)); !r.IsError {
+		t.Errorf("read a room of strangers: %s", r.Text)
+	}
+	if r := model.call("send_message", fmt.Sprintf(`{"conversation_id":%q,"content":"hi"}`, other.ID)); !r.IsError {
+		t.Errorf("wrote to a room of strangers: %s", r.Text)
+	}
+	if r := model.call("get_messages", `{"conversation_id":"current"}`); r.IsError || !strings.Contains(r.Text, "share it") {
+		t.Errorf("read: %+v", r)
+	}
+	var seen struct {
+		ToolCalls []struct{ Tool, Outcome string }
+	}
+	call(t, s.URL, owner, "GET", "/api/agents/"+made.ID+"/tool-calls", nil, 200, &seen)
+	if len(seen.ToolCalls) < 5 {
+		t.Errorf("recorded %+v", seen.ToolCalls)
+	}
+	model.calls <- ""
+}
