@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agntchat/agntchat/internal/bridge"
+	"github.com/agntchat/agntchat/internal/letterbox/alarmcli"
 	"github.com/agntchat/agntchat/internal/letterbox/cli"
 )
 
@@ -19,6 +20,9 @@ type environment struct {
 	hookDebug                                   bool
 	machine                                     bridge.Machine
 	letter                                      cli.Env
+	session                                     string // of the agent's program that runs us
+	interactive                                 bool   // a person sits at that program's terminal
+	places                                      alarmcli.Places
 }
 
 func readEnv() environment {
@@ -48,6 +52,12 @@ func readEnv() environment {
 		SaveMessage: os.Getenv("RETALK_SAVE_MESSAGE"), UserAgent: os.Getenv("RETALK_USER_AGENT"), Login: first("LOGNAME", "USER", "USERNAME"),
 	}
 	e.letter.UserHome, _ = os.UserHomeDir()
+	e.session = first("CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
+	e.interactive = first("CLAUDE_CODE_ENTRYPOINT") == "cli"
+	e.places = alarmcli.Places{
+		UserHome: e.letter.UserHome, ClaudeConfigDir: first("CLAUDE_CONFIG_DIR"), CodexHome: first("CODEX_HOME"), PiDir: first("PI_CODING_AGENT_DIR"), ConfigHome: first("XDG_CONFIG_HOME"),
+		AgntHome: first("AGNT_HOME"),
+	}
 	e.hookDebug = first("AGNT_HOOK_DEBUG") == "1"
 	e.maxConcurrent, _ = strconv.Atoi(first("MAX_CONCURRENT_TASKS"))
 	if e.device == "" {

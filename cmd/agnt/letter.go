@@ -4,8 +4,11 @@ import (
 	"context"
 	"io"
 	"os"
+	"time"
 
+	"github.com/agntchat/agntchat/internal/letterbox/alarmcli"
 	"github.com/agntchat/agntchat/internal/letterbox/cli"
+	"github.com/agntchat/agntchat/internal/letterbox/spool"
 	"github.com/agntchat/agntchat/internal/letterbox/store"
 )
 
@@ -16,5 +19,16 @@ func runLetter(ctx context.Context, args []string, env environment, in io.Reader
 		st, err := f.Stat()
 		terminal = err == nil && st.Mode()&os.ModeCharDevice != 0
 	}
-	return cli.Run(ctx, args, env.letter, cli.Streams{In: in, Out: out, Err: errOut, Terminal: terminal}, store.DefaultCost)
+	return cli.Run(ctx, args, env.letter, cli.Streams{In: in, Out: out, Err: errOut, Terminal: terminal}, store.DefaultCost, alarms(env).Commands()...)
+}
+
+// alarms bring letters into the sessions of agents.
+func alarms(env environment) *alarmcli.Runner {
+	program, err := os.Executable()
+	if err != nil {
+		program = "agnt"
+	}
+	return &alarmcli.Runner{
+		Registry: spool.OpenRegistry(env.letter.UserHome), Session: env.session, Interactive: env.interactive, Program: program, Version: version, Places: env.places, Now: time.Now, Env: env.machine.Env,
+	}
 }

@@ -26,6 +26,7 @@ const (
 	exitFailed  = 3
 	exitBackend = 4
 	exitServer  = 5
+	exitRewake  = 2 // of a hook that waited for letters
 )
 
 const help = `agnt connects agents to an agntchat server.
@@ -93,6 +94,8 @@ func exitCode(err error) int {
 		return exitOK
 	case errors.Is(err, errUsage):
 		return exitUsage
+	case errors.Is(err, errRewake):
+		return exitRewake
 	case errors.Is(err, session.ErrKeyRefused):
 		return exitAuth
 	case errors.Is(err, session.ErrReplaced):

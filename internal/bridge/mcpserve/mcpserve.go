@@ -1,7 +1,8 @@
 // Package mcpserve offers the platform tools of running turns to an agent CLI
 // over MCP: streamable HTTP on loopback, answered in JSON, one address per
 // conversation, guarded by a token that exists only in memory and in files of
-// mode 0600. It owns no tool.
+// mode 0600. [Stdio] offers other tools over standard input and output. It owns
+// no tool.
 package mcpserve
 
 import (
@@ -141,66 +142,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) answer(ctx context.Context, w http.ResponseWriter, key string, req request) {
-	switch req.Method {
-	case "initialize":
-		var p struct {
-			ProtocolVersion string `json:"protocolVersion"`
-		}
-		_ = json.Unmarshal(req.Params, &p)
-		if p.ProtocolVersion == "" {
-			p.ProtocolVersion = "2025-06-18"
-		}
-		reply(w, req.ID, map[string]any{
-			"protocolVersion": p.ProtocolVersion, "capabilities": map[string]any{"tools": map[string]any{}},
-			"serverInfo": map[string]any{"name": Name, "version": "1"},
-		}, 0, "")
-	case "ping":
-		reply(w, req.ID, map[string]any{}, 0, "")
-	case "tools/list":
+	a := respond(ctx, req, Info{Name: Name, Version: "1"}, func() []backend.Tool {
 		s.mu.Lock()
-		tools := s.idle[key]
+		defer s.mu.Unlock()
 		if ch := s.reads[key]; ch != nil {
 			defer close(ch)
 			delete(s.reads, key)
 		}
-		s.mu.Unlock()
-		list := make([]map[string]any, 0, len(tools))
-		for _, t := range tools {
-			list = append(list, map[string]any{"name": t.Name, "description": t.Description, "inputSchema": t.Schema})
-		}
-		reply(w, req.ID, map[string]any{"tools": list}, 0, "")
-	case "tools/call":
-		var p struct {
-			Name      string          `json:"name"`
-			Arguments json.RawMessage `json:"arguments"`
-		}
-		if json.Unmarshal(req.Params, &p) != nil {
-			reply(w, req.ID, nil, -32602, "the parameters are malformed")
-			return
-		}
+		return s.idle[key]
+	}, func(ctx context.Context, name string, args json.RawMessage) backend.ToolResult {
 		s.mu.Lock()
 		box := s.boxes[key]
 		s.mu.Unlock()
-		res := backend.ToolResult{Text: `{"error":"No turn is running; tools can be used only while answering."}`, IsError: true}
-		if box != nil {
-			res = box.Call(ctx, p.Name, p.Arguments)
+		if box == nil {
+			return backend.ToolResult{Text: `{"error":"No turn is running; tools can be used only while answering."}`, IsError: true}
 		}
-		if r := []rune(res.Text); len(r) > 30_000 {
-			res.Text = string(r[:30_000]) + "\n[cut]"
-		}
-		reply(w, req.ID, map[string]any{"content": []any{map[string]any{"type": "text", "text": res.Text}}, "isError": res.IsError}, 0, "")
-	default:
-		reply(w, req.ID, nil, -32601, "unknown method")
-	}
+		return box.Call(ctx, name, args)
+	})
+	reply(w, req.ID, a.result, a.code, a.message)
 }
 
 func reply(w http.ResponseWriter, id json.RawMessage, result any, code int, message string) {
-	out := map[string]any{"jsonrpc": "2.0", "id": id}
-	if code != 0 {
-		out["error"] = map[string]any{"code": code, "message": message}
-	} else {
-		out["result"] = result
-	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(out)
+	_ = json.NewEncoder(w).Encode(frame(id, answer{result, code, message}))
 }

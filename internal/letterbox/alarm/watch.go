@@ -1,0 +1,248 @@
+package alarm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/agntchat/agntchat/internal/letterbox/lockfile"
+	"github.com/agntchat/agntchat/internal/letterbox/spool"
+)
+
+// How a watcher looks: often at the files' sizes and times, which costs nothing, and at their content when those changed or after a while, since a limit may have passed.
+const (
+	lookEvery   = 500 * time.Millisecond
+	anywayEvery = 10 * time.Second
+	settleFor   = time.Second // after a change, so that a busy session's own hooks come first
+)
+
+// watch calls fn when letters or what was read of them changed, and now and then, until ctx ends or fn fails.
+func (d *Desk) watch(ctx context.Context, fn func(context.Context) error) error {
+	path, err := d.user.Spool(d.session, spool.Messages)
+	if err != nil {
+		return err
+	}
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	before, due := "", time.Now()
+	for {
+		if now := prints(path, d.user.Sessions(), d.user.Dir()); now != before {
+			before, due = now, time.Now().Add(settleFor)
+		}
+		if !time.Now().Before(due) {
+			if err := fn(ctx); err != nil {
+				return err
+			}
+			due = time.Now().Add(anywayEvery)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-look.C:
+		}
+	}
+}
+
+// prints tells versions of a session's files apart.
+func prints(path, sessions, user string) (all string) {
+	for _, name := range []string{path, filepath.Join(sessions, ".codex-hook-state.json"), filepath.Join(user, SettingsFile)} {
+		if st, err := os.Stat(name); err == nil {
+			all += fmt.Sprintf("%d %d ", st.Size(), st.ModTime().UnixNano())
+		} else {
+			all += "- "
+		}
+	}
+	return all
+}
+
+// Monitor writes a line of fixed text whenever letters may wake the session, until ctx ends or out is closed. A host makes a notice to its model of each line (contract letters 5.1).
+// Without a session it waits for ctx: a monitor that ends is an error to its host.
+func Monitor(ctx context.Context, user spool.User, registry *spool.Registry, session string, now func() time.Time, out io.Writer) error {
+	if _, err := spool.Clean(session); err != nil {
+		<-ctx.Done()
+		return nil
+	}
+	for ctx.Err() == nil {
+		if other, ok := registry.Lookup(session); ok {
+			user = other
+		}
+		d, err := OpenDesk(user, session, now)
+		if err != nil {
+			return err
+		}
+		err = d.watch(ctx, func(ctx context.Context) error {
+			d.reload()
+			woken, err := d.Wake(ctx, nil)
+			if err != nil {
+				note(user.Dir(), now(), "monitor: %v", err)
+				return nil
+			}
+			if woken {
+				_, err = io.WriteString(out, WakeText+"\n")
+			}
+			return err
+		})
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ErrWoken ends [Await]: letters may wake the session now.
+var ErrWoken = errors.New("letters wait")
+
+// Await blocks until letters may wake the session that names itself on in, and then gives [ErrWoken]. A host that lets a program of its own run in the background and wakes its model by
+// how that ends can wait with it (Claude Code, hooks with asyncRewake). It gives nil when there is nothing to wait for: waking is off, another process waits for the session, the session ended, or alive says that the
+// host is gone.
+func Await(ctx context.Context, o HookOptions, alive func() bool) error {
+	user, in, err := o.input()
+	if err != nil || in.AgentID != "" {
+		return err
+	}
+	registered := func() bool { _, ok := o.Registry.Lookup(in.SessionID); return ok }
+	if other, ok := o.Registry.Lookup(in.SessionID); ok {
+		user = other
+	}
+	d, err := OpenDesk(user, in.SessionID, o.Now)
+	if err != nil || !d.settings.Wake {
+		return err
+	}
+	if err := os.MkdirAll(user.Sessions(), 0o700); err != nil {
+		return fmt.Errorf("await letters: %w", err)
+	}
+	lock, err := lockfile.Open(ctx, filepath.Join(user.Sessions(), ".await-"+d.session+".lock"), false)
+	if errors.Is(err, lockfile.ErrBusy) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("await letters: %w", err)
+	}
+	defer func() { _ = lock.Close() }()
+	since := o.Now()
+	err = d.watch(ctx, func(ctx context.Context) error {
+		d.reload()
+		switch {
+		case !alive(), !d.settings.Wake:
+			return errEnded
+		case !registered():
+			if o.Now().Sub(since) < registerWithin { // the hook that registers it runs beside this one
+				return nil
+			}
+			return errEnded
+		}
+		woken, err := d.Wake(ctx, nil)
+		if err != nil {
+			note(user.Dir(), o.Now(), "%s await: %v", o.Host, err)
+			return nil //nolint:nilerr // the letters wait; the next look tries again
+		}
+		if woken {
+			return ErrWoken
+		}
+		return nil
+	})
+	if errors.Is(err, errEnded) || ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// registerWithin is how long Await waits for a session to be registered.
+const registerWithin = 10 * time.Second
+
+// reload reads the settings again: a watcher lives long.
+func (d *Desk) reload() {
+	if s, err := LoadSettings(d.user.Dir()); err == nil {
+		d.settings = s
+	}
+}
+
+// A watcher of Codex ends after this many looks at a control socket that nobody answers, and after a week.
+const (
+	mostMisses = 3
+	longest    = 7 * 24 * time.Hour
+)
+
+var errEnded = errors.New("the session ended")
+
+// WatchCodex wakes an idle Codex over its control socket whenever letters may wake its session. It blocks until ctx ends, nobody listens there any more, the session is not
+// registered for the user, or the settings do not want it. codexHome is its CODEX_HOME. There is one watcher of a session: another one returns at once. Failures are
+// silent: the letters wait in the spool, and it tries again while they do.
+func WatchCodex(ctx context.Context, user spool.User, registry *spool.Registry, session, codexHome string, now func() time.Time) error {
+	d, err := OpenDesk(user, session, now)
+	if err != nil {
+		return err
+	}
+	lock, err := lockfile.Open(ctx, watcherLock(user, d.session), false)
+	if errors.Is(err, lockfile.ErrBusy) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("watch codex: %w", err)
+	}
+	defer func() { _ = lock.Close() }()
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	misses := 0
+	err = d.watch(ctx, func(ctx context.Context) error {
+		d.reload()
+		owner, ok := registry.Lookup(session)
+		if !ok || owner != user || !d.settings.WakeCodexIdle {
+			return errEnded
+		}
+		if misses++; reachable(ctx, codexHome) {
+			misses = 0
+		}
+		if misses >= mostMisses {
+			return errEnded
+		}
+		return d.wakeCodex(ctx, codexHome)
+	})
+	if errors.Is(err, errEnded) || ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// CodexWatched says whether a session of Codex has a watcher, or wants none.
+func CodexWatched(user spool.User, session string, s Settings) bool {
+	held, err := lockfile.Held(watcherLock(user, session))
+	return held || err != nil || !s.Wake || !s.WakeCodexIdle
+}
+
+func watcherLock(user spool.User, session string) string {
+	return filepath.Join(user.Sessions(), ".codex-watch-"+session+".lock")
+}
+
+func reachable(ctx context.Context, codexHome string) bool {
+	ctx, cancel := context.WithTimeout(ctx, wakeBudget)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", controlSocket(codexHome))
+	if err != nil {
+		return false
+	}
+	return conn.Close() == nil
+}
+
+func (d *Desk) wakeCodex(ctx context.Context, codexHome string) error {
+	marks, err := d.wakeMark()
+	if err != nil || !marks.due {
+		return err
+	}
+	woken, err := d.Wake(ctx, func(ctx context.Context) error { return nudgeCodex(ctx, codexHome, d.session, WakeText) })
+	if err != nil {
+		if !errors.Is(err, errStandDown) {
+			note(d.user.Dir(), d.now(), "codex is not woken: %v", err)
+		}
+		return nil //nolint:nilerr // silent: the letters wait
+	}
+	if woken {
+		return marks.set()
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package alarmcli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agntchat/agntchat/internal/letterbox/cli"
+	"github.com/agntchat/agntchat/internal/letterbox/install"
+	"github.com/agntchat/agntchat/internal/letterbox/post"
+)
+
+func (r *Runner) installCommands() []cli.Command {
+	var words []string
+	for _, h := range install.Hosts {
+		words = append(words, string(h))
+	}
+	hosts := strings.Join(words, "|")
+	dry := cli.Flag{Names: []string{"--dry-run"}, Help: "only show what would change"}
+	file := cli.Flag{Names: []string{"--file"}, Value: "FILE", Help: "for mcp: the file with mcpServers"}
+	return []cli.Command{
+		{
+			Name: "install", Usage: hosts, Summary: "let letters reach the sessions of a program", Max: 1, Words: words,
+			Help: "Puts hooks, tools and what else the program knows into its settings, and shows each line that it changes. Settings and entries of others stay. A second run changes nothing. " +
+				"--check changes nothing and ends with 2 when a piece is missing or another one. The passphrase's file, when one is named, is what the tool that sends uses.",
+			Flags: []cli.Flag{dry, {Names: []string{"--check"}, Help: "say whether all is in place"}, file},
+			Run:   func(c *cli.Call, ctx context.Context) error { return r.install(c, ctx, false) },
+		},
+		{
+			Name: "uninstall", Usage: hosts, Summary: "take that out again", Max: 1, Words: words,
+			Help:  "Takes out exactly what install put in, and shows it. Letters, settings and cursors stay.",
+			Flags: []cli.Flag{dry, file},
+			Run:   func(c *cli.Call, ctx context.Context) error { return r.install(c, ctx, true) },
+		},
+	}
+}
+
+func (r *Runner) install(c *cli.Call, _ context.Context, remove bool) error {
+	host := install.Host(c.Pos(0))
+	if !slices.Contains(install.Hosts, host) {
+		return fmt.Errorf("name one of %v", install.Hosts)
+	}
+	o := install.Options{
+		Program: r.Program, Version: r.Version, Remove: remove, Home: r.Places.UserHome, ClaudeDir: r.Places.ClaudeConfigDir, CodexDir: r.Places.CodexHome,
+		PiDir: r.Places.PiDir, ConfigDir: r.Places.ConfigHome, DataDir: r.Places.AgntHome, File: c.Get("--file"),
+	}
+	if host == install.MCP && o.File == "" {
+		return errors.New("mcp needs --file FILE, for example .mcp.json, or the configuration of the program")
+	}
+	if !remove {
+		if _, err := r.user(c); err != nil {
+			return err
+		}
+		dir, err := c.Dir()
+		if err != nil {
+			return err
+		}
+		if o.User, err = filepath.Abs(dir); err != nil {
+			return err
+		}
+		if secret := c.Get("--passphrase-file"); secret != "" {
+			if o.Secret, err = filepath.Abs(secret); err != nil {
+				return err
+			}
+		} else if secret := c.Env.PassphraseFile; secret != "" {
+			if o.Secret, err = filepath.Abs(secret); err != nil {
+				return err
+			}
+		}
+	}
+	p, err := install.Make(host, o)
+	if err != nil {
+		return err
+	}
+	if err := p.Show(c.Out); err != nil {
+		return err
+	}
+	switch {
+	case c.Has("--check") && len(p.Changes) > 0:
+		return fmt.Errorf("%d files are not as they should be; run: agnt letter install %s", len(p.Changes), post.Printable(string(host), 20))
+	case len(p.Changes) == 0:
+		c.Say("All is as it should be.")
+		return nil
+	case c.Has("--dry-run"):
+		c.Say("Nothing was changed.")
+		return nil
+	}
+	if err := p.Apply(); err != nil {
+		return err
+	}
+	for _, next := range p.Next {
+		c.Say("%s", next)
+	}
+	return nil
+}
