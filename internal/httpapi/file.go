@@ -169,8 +169,7 @@ func (f File) remove(w http.ResponseWriter, r *http.Request) error {
 	if err := f.Files.Delete(r.Context(), httpx.Actor(r.Context()), fid); err != nil {
 		return err
 	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return httpx.JSON(w, http.StatusOK, wire.OK{OK: true})
 }
 
 func (f File) downloadURL(w http.ResponseWriter, r *http.Request) error {

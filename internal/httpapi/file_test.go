@@ -165,3 +165,201 @@ func TestK3_UploadsAreBounded(t *testing.T) {
 	}
 	ask(m{"filename": "a.txt", "contentType": "text/plain", "sizeBytes": 5}, 429)
 }
+
+// One message may show several files; each is read, listed and deleted by itself, and
+// an agent reads how to get at each (bridge contract 4.8, desktop contract 3.3).
+func TestP8_MessagesWithFiles(t *testing.T) {
+	t.Parallel()
+	s, files := openFiles(t)
+	ada, bob := s.Person("Ada"), s.Person("Bob")
+	bot := s.Agent(ada, "Nova")
+	room := s.Room("group", ada, bot, bob)
+	path := "/api/conversations/" + room.String()
+	a, b := s.upload(ada, room, "a.png", "image/png", []byte("png")), s.upload(ada, room, "b.pdf", "application/pdf", []byte("pdf!"))
+	files2 := func(up ...wire.Upload) (out []m) {
+		for _, u := range up {
+			out = append(out, m{"storageKey": u.StorageKey, "filename": "x", "contentType": "x/x", "sizeBytes": 1})
+		}
+		return out
+	}
+	key := []string{"Idempotency-Key", "k1"}
+	msg := as[wire.Message](t, s.do(ada, "POST", path+"/messages", m{"content": "", "attachments": files2(a, b)}, 201, key...))
+	if len(msg.FileAttachments) != 2 || msg.FileAttachments[0].Filename != "a.png" || msg.FileAttachments[1].SizeBytes != 4 || msg.ContentType != "text" {
+		t.Fatalf("message %+v", msg)
+	}
+	if strings.Count(msg.ReadableText, "read_attachment") != 2 {
+		t.Errorf("a model reads %q", msg.ReadableText)
+	}
+	if again := as[wire.Message](t, s.do(ada, "POST", path+"/messages", m{"content": "", "attachments": files2(a, b)}, 200, key...)); again.ID != msg.ID || len(again.FileAttachments) != 2 {
+		t.Errorf("the same again: %+v", again)
+	}
+	page := as[wire.Messages](t, s.do(bob, "GET", path+"/messages", nil, 200))
+	if len(page.Messages) != 1 || len(page.Messages[0].FileAttachments) != 2 {
+		t.Errorf("page %+v", page)
+	}
+	// What is wrong is told by the place, and nothing is stored.
+	other := s.upload(bob, room, "c.txt", "text/plain", []byte("c"))
+	waiting := as[wire.Upload](t, s.do(ada, "POST", path+"/upload-url", m{"filename": "d.txt", "contentType": "text/plain", "sizeBytes": 3}, 200))
+	fresh := s.upload(ada, room, "e.txt", "text/plain", []byte("e"))
+	for name, tc := range map[string]struct {
+		list []m
+		want int
+		code string
+	}{
+		"somebody else's":  {files2(other), 422, "unknown_attachment"},
+		"no key":           {[]m{{"storageKey": "../x"}}, 422, "unknown_attachment"},
+		"no bytes":         {files2(fresh, waiting), 409, "not_uploaded"},
+		"shared before":    {files2(a), 409, "already_shared"},
+		"twice":            {files2(fresh, fresh), 422, "unknown_attachment"},
+		"more than a few":  {files2(fresh, fresh, fresh, fresh, fresh, fresh, fresh, fresh, fresh, fresh, fresh), 422, "too_many_attachments"},
+		"nothing and none": {nil, 422, "content_empty"},
+	} {
+		got := string(s.do(ada, "POST", path+"/messages", m{"content": "", "attachments": tc.list}, tc.want))
+		if !strings.Contains(got, tc.code) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	s.do(ada, "POST", path+"/messages", m{"content": "e", "attachments": files2(fresh)}, 201)
+
+	// Deleting one file leaves the message, the other file, and says so to everybody.
+	s.do(bob, "DELETE", "/api/files/"+a.StorageKey, nil, 403)
+	s.do(s.Person("Eve"), "DELETE", "/api/files/"+a.StorageKey, nil, 404)
+	s.do(ada, "DELETE", "/api/files/"+a.StorageKey, nil, 200)
+	s.do(ada, "DELETE", "/api/files/"+a.StorageKey, nil, 404)
+	s.do(bob, "GET", "/api/files/"+a.StorageKey+"/download-url", nil, 404)
+	s.do(bob, "GET", "/api/files/"+b.StorageKey+"/download-url", nil, 200)
+	if _, err := files.Blobs.Open(a.StorageKey); err == nil {
+		t.Error("the bytes are still there")
+	}
+	page = as[wire.Messages](t, s.do(bob, "GET", path+"/messages", nil, 200))
+	if got := page.Messages[1].FileAttachments; !got[0].Deleted || got[1].Deleted || !strings.Contains(page.Messages[1].ReadableText, `"a.png" was deleted`) {
+		t.Errorf("the message says %+v %q", got, page.Messages[1].ReadableText)
+	}
+	told := flowtest.EventsOf[flow.MessageUpdated](s.World)
+	if len(told) != 1 || told[0].Message.ID.String() != msg.ID || told[0].Seq == 0 {
+		t.Errorf("told %+v", told)
+	}
+	if n := s.Count(`SELECT count(*)::int FROM file_leftovers`); n != 0 {
+		t.Errorf("%d bytes wait", n)
+	}
+	// Who is removed reads nothing any more.
+	if err := s.Chat.RemoveMember(t.Context(), ada, room, bob.ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{path + "/files", "/api/files/" + b.StorageKey + "/download-url"} {
+		s.do(bob, "GET", p, nil, 404)
+	}
+	if got := as[wire.OwnerFiles](t, s.do(bob, "GET", "/api/files", nil, 200)); len(got.Files) != 0 {
+		t.Errorf("Bob still lists %+v", got)
+	}
+}
+
+// A message that is a file keeps its caption when the file is deleted, and existing
+// clients hear of its new content under the same id (desktop contract 3.4, 5.3).
+func TestP8_ADeletedFileMessageSaysSo(t *testing.T) {
+	t.Parallel()
+	s, _ := openFiles(t)
+	ada := s.Person("Ada")
+	bot := s.Agent(ada, "Nova")
+	room := s.Room("direct", ada, bot)
+	up := s.upload(bot, room, "tides.csv", "text/csv", []byte("a,b"))
+	msg := as[wire.Message](t, s.do(bot, "POST", "/api/conversations/"+room.String()+"/files/confirm", m{"storageKey": up.StorageKey, "caption": "The tides"}, 201))
+	s.do(ada, "DELETE", "/api/files/"+up.StorageKey, nil, 200) // of her own agent
+	got := as[wire.Messages](t, s.do(bot, "GET", "/api/conversations/"+room.String()+"/messages", nil, 200)).Messages[0]
+	if got.ID != msg.ID || strings.Contains(got.Content, "attachmentId") || !strings.Contains(got.Content, `"deleted":true`) || !strings.Contains(got.Content, "The tides") || !got.FileAttachments[0].Deleted {
+		t.Errorf("message %+v", got)
+	}
+}
+
+// A forwarded file has bytes of its own, and the same key forwards it once.
+func TestP8_ForwardAFile(t *testing.T) {
+	t.Parallel()
+	s, _ := openFiles(t)
+	ada, bob := s.Person("Ada"), s.Person("Bob")
+	from, to := s.Room("group", ada, bob), s.Room("group", ada, s.Agent(ada, "Nova"))
+	up := s.upload(bob, from, "map.txt", "text/plain", []byte("north"))
+	s.do(bob, "POST", "/api/conversations/"+from.String()+"/files/confirm", m{"storageKey": up.StorageKey, "caption": "between us"}, 201)
+	path := "/api/files/" + up.StorageKey + "/forward"
+	body := m{"conversationId": to.String()}
+	s.do(bob, "POST", path, body, 404)                         // he does not sit there
+	s.do(s.Person("Eve"), "POST", path, body, 404)             // she cannot read it
+	s.do(ada, "POST", path, m{"conversationId": "there"}, 422) // no room
+	first := as[wire.Message](t, s.do(ada, "POST", path, body, 201, "Idempotency-Key", "f"))
+	if again := as[wire.Message](t, s.do(ada, "POST", path, body, 201, "Idempotency-Key", "f")); again.ID != first.ID {
+		t.Errorf("forwarded twice")
+	}
+	if first.ConversationID != to.String() || *first.SenderID != ada.ID.String() || strings.Contains(first.Content, "between us") || first.FileAttachments[0].ID == up.StorageKey {
+		t.Fatalf("forwarded %+v", first)
+	}
+	s.do(bob, "DELETE", "/api/files/"+up.StorageKey, nil, 200)
+	d := as[wire.FileDownload](t, s.do(ada, "GET", "/api/files/"+first.FileAttachments[0].ID+"/download-url", nil, 200))
+	if got := s.raw("GET", d.URL, "", nil); got.Code != 200 || got.Body.String() != "north" {
+		t.Errorf("the copy: %d %s", got.Code, got.Body)
+	}
+	mine := as[wire.OwnerFiles](t, s.do(ada, "GET", "/api/files", nil, 200)).Files
+	if len(mine) != 1 || mine[0].Conversation == nil || mine[0].Conversation.ID != to.String() || mine[0].Task != nil {
+		t.Errorf("own files %+v", mine)
+	}
+	if len(as[wire.OwnerFiles](t, s.do(bob, "GET", "/api/files", nil, 200)).Files) != 0 {
+		t.Error("a deleted file is listed")
+	}
+}
+
+// A workspace keeps no more than its quota, and a deleted file makes room.
+func TestP8_AWorkspaceHasAQuota(t *testing.T) {
+	t.Parallel()
+	s, files := openFiles(t)
+	files.Quota = 10
+	ada := s.Person("Ada")
+	room := s.Room("direct", ada, s.Agent(ada, "Nova"))
+	path := "/api/conversations/" + room.String()
+	up := s.upload(ada, room, "a.txt", "text/plain", []byte("sixsix"))
+	s.do(ada, "POST", path+"/files/confirm", m{"storageKey": up.StorageKey}, 201)
+	if got := string(s.do(ada, "POST", path+"/upload-url", m{"filename": "b", "contentType": "text/plain", "sizeBytes": 5}, 409)); !strings.Contains(got, "storage_full") {
+		t.Errorf("refused as %s", got)
+	}
+	s.do(ada, "DELETE", "/api/files/"+up.StorageKey, nil, 200)
+	s.do(ada, "POST", path+"/upload-url", m{"filename": "b", "contentType": "text/plain", "sizeBytes": 5}, 200)
+}
+
+// What is shared does not change: an upload that ends after it was shared is refused.
+func TestP8_SharedBytesStay(t *testing.T) {
+	t.Parallel()
+	s, files := openFiles(t)
+	ada := s.Person("Ada")
+	room := s.Room("direct", ada, s.Agent(ada, "Nova"))
+	up := s.upload(ada, room, "a.txt", "text/plain", []byte("first"))
+	hold, read := make(chan struct{}), make(chan struct{})
+	late := make(chan int)
+	go func() { late <- s.raw("PUT", up.UploadURL, "text/plain", &slowBody{hold: hold, read: read}).Code }()
+	<-read // the late upload is under way
+	s.do(ada, "POST", "/api/conversations/"+room.String()+"/files/confirm", m{"storageKey": up.StorageKey}, 201)
+	close(hold)
+	if got := <-late; got != http.StatusConflict {
+		t.Errorf("the late upload: %d", got)
+	}
+	f, err := files.Blobs.Open(up.StorageKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if got, _ := io.ReadAll(f); string(got) != "first" {
+		t.Errorf("shared as first, now %s", got)
+	}
+}
+
+// slowBody is five bytes that end when hold is closed.
+type slowBody struct {
+	hold, read chan struct{}
+	sent       bool
+}
+
+func (b *slowBody) Read(p []byte) (int, error) {
+	if b.sent {
+		<-b.hold
+		return 0, io.EOF
+	}
+	b.sent = true
+	close(b.read)
+	return copy(p, "later"), nil
+}
