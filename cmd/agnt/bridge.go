@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -21,7 +22,7 @@ const bridgeHelp = `agnt bridge brings agents online and answers for them.
   agnt bridge --url URL --agent-id ID             one agent; its key comes from AGENT_API_KEY,
                                                   from agnt connect, or from --api-key-stdin
   agnt bridge --config agents.json                many agents: [{"agent_id","api_key","executor_key"?}] or
-                                                  {"url","agents":[{"agent_id","api_key","backend"?,"model"?,"url"?}]}
+                                                  {"url","agents":[{"agent_id","api_key","backend"?,"model"?,"url"?,"letters"?,"letter_relay"?}]}
   agnt bridge --check                             tell what is wrong, and exit
 
 Environment: AGNTCHAT_URL (or AGENTGRAM_API_URL), AGENT_ID, AGENT_API_KEY, EXECUTOR_KEY, MODEL_BACKEND,
@@ -37,7 +38,8 @@ type bridgeFlags struct {
 	url, agentID, config, backend, model, baseURL, executorKey, home, device, logFormat, logLevel string
 	maxConcurrent                                                                                 int
 	maxTokens                                                                                     int64
-	keyStdin, skipPerms, check                                                                    bool
+	keyStdin, skipPerms, check, letters                                                           bool
+	letterRelay                                                                                   string
 	drain                                                                                         time.Duration
 }
 
@@ -57,6 +59,8 @@ func parseBridge(args []string, env environment, errOut io.Writer) (bridgeFlags,
 	fs.IntVar(&f.maxConcurrent, "max-concurrent", env.maxConcurrent, "turns at a time per agent (0: the profile's number, then 4)")
 	fs.StringVar(&f.executorKey, "executor-key", env.executorKey, "name of this place among the agent's bridges (default \"agnt\")")
 	fs.BoolVar(&f.skipPerms, "dangerously-skip-permissions", false, "let the CLI backends use every tool without asking, with your rights on this machine")
+	fs.BoolVar(&f.letters, "letters", false, "let the agents be written to with encrypted letters: each gets an identity in its private folder, and its address is shown on its page")
+	fs.StringVar(&f.letterRelay, "letter-relay", "", "relay of these letters (default: the server's own)")
 	fs.StringVar(&f.home, "home", env.home, "folder for credentials, outbox and working folders")
 	fs.StringVar(&f.device, "device-name", env.device, "name of this machine as people see it")
 	fs.DurationVar(&f.drain, "drain", session.DefaultTiming().Drain, "how long a stopping bridge lets running turns finish")
@@ -98,7 +102,7 @@ func runBridge(ctx context.Context, args []string, env environment, in io.Reader
 	timing.Drain = f.drain
 	conf := bridge.Config{
 		Agents: agents, Home: f.home, DeviceName: f.device, Version: version, MaxConcurrent: f.maxConcurrent,
-		Machine: env.machine, Log: log, Timing: timing,
+		Machine: env.machine, Log: log, Timing: timing, LetterPassphraseFile: env.letter.PassphraseFile,
 	}
 	if f.check {
 		return bridge.Check(ctx, conf, out)
@@ -195,6 +199,9 @@ func (f bridgeFlags) apply(a *bridge.Agent) {
 	}
 	if f.executorKey != "" {
 		a.ExecutorKey = f.executorKey
+	}
+	if f.letters || f.letterRelay != "" {
+		a.Letters = bridge.Letters{On: true, Relay: cmp.Or(f.letterRelay, a.Letters.Relay)}
 	}
 	a.SkipPerms, a.MaxTokens = f.skipPerms, f.maxTokens
 }

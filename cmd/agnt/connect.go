@@ -36,6 +36,8 @@ func runConnect(ctx context.Context, args []string, env environment, in io.Reade
 	keyStdin := fs.Bool("api-key-stdin", false, "read the key from the first line of standard input")
 	fs.StringVar(&c.Backend, "backend", "", "backend to use for this agent: claude, codex, anthropic or openai; default: its profile, then what is installed")
 	fs.StringVar(&c.Model, "model", "", "model to use for this agent instead of the one in its profile")
+	fs.BoolVar(&c.Letters, "letters", false, "let the agent be written to with encrypted letters (see agnt bridge --letters)")
+	fs.StringVar(&c.LetterRelay, "letter-relay", "", "relay of these letters (default: the server's own)")
 	home := fs.String("home", env.home, "folder for credentials")
 	own := fs.Bool("session", false, "connect your own sessions of a tool, instead of an agent that agnt bridge runs")
 	set := bridge.SessionSetup{}

@@ -16,4 +16,15 @@ const (
 	bumpKeySQL    = `UPDATE agents SET key_version = key_version + 1, updated_at = now() WHERE id = $1`
 	setRuntimeSQL = `UPDATE agents SET runtime = $2, external_tool = $3, updated_at = now() WHERE id = $1`
 	touchSQL      = `UPDATE agents SET last_active_at = now() WHERE id = $1`
+
+	lockAgentSQL       = `SELECT 1 FROM agents WHERE id = $1 FOR NO KEY UPDATE`
+	letterAddressesSQL = `SELECT fingerprint, identity_key, signing_key, relay_url, since, until FROM agent_letter_addresses WHERE agent_id = $1
+		ORDER BY until DESC NULLS FIRST, id DESC LIMIT $2`
+	endAddressSQL      = `UPDATE agent_letter_addresses SET until = greatest(since, clock_timestamp()) WHERE agent_id = $1 AND until IS NULL`
+	endOtherAddressSQL = `UPDATE agent_letter_addresses SET until = greatest(since, clock_timestamp()) WHERE agent_id = $1 AND until IS NULL AND fingerprint <> $2`
+	putAddressSQL      = `INSERT INTO agent_letter_addresses (agent_id, fingerprint, identity_key, signing_key, relay_url, since)
+		VALUES ($1, $2, $3, $4, $5, clock_timestamp()) ON CONFLICT (agent_id) WHERE until IS NULL DO UPDATE SET relay_url = excluded.relay_url
+		WHERE agent_letter_addresses.relay_url <> excluded.relay_url`
+	trimAddressesSQL = `DELETE FROM agent_letter_addresses WHERE agent_id = $1 AND id NOT IN (SELECT id FROM agent_letter_addresses WHERE agent_id = $1
+		ORDER BY until DESC NULLS FIRST, id DESC LIMIT $2)`
 )

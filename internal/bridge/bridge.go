@@ -31,6 +31,7 @@ type Agent struct {
 	ProviderKey string // provider key given on this machine
 	SkipPerms   bool
 	MaxTokens   int64
+	Letters     Letters
 }
 
 // Config is one bridge process.
@@ -41,8 +42,10 @@ type Config struct {
 	Version       string
 	MaxConcurrent int
 	Machine       Machine
-	Log           *slog.Logger
-	Timing        session.Timing
+	// LetterPassphraseFile protects letter identities; empty: they have no passphrase, and the folder's mode protects them.
+	LetterPassphraseFile string
+	Log                  *slog.Logger
+	Timing               session.Timing
 }
 
 // ErrNoAgents means that there is nothing to serve.
@@ -82,7 +85,7 @@ func (c Config) options(a Agent) session.Options {
 		NewBackend: func(ctx context.Context, need session.Need) (backend.Backend, error) {
 			return c.Machine.backend(ctx, a, need, c.Log)
 		},
-		Log: c.Log, Timing: c.Timing,
+		Log: c.Log, Timing: c.Timing, Aside: c.letters(a),
 	}
 }
 

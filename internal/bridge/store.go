@@ -20,11 +20,13 @@ type Credentials struct {
 	DisplayName string `json:"display_name,omitempty"`
 	Backend     string `json:"backend,omitempty"`
 	Model       string `json:"model,omitempty"`
+	Letters     bool   `json:"letters,omitempty"`      // the agent can be written to with encrypted letters
+	LetterRelay string `json:"letter_relay,omitempty"` // empty: the server's own
 }
 
 // Agent turns stored credentials into an agent to serve.
 func (c Credentials) Agent() Agent {
-	return Agent{URL: c.URL, ID: c.AgentID, Key: c.APIKey, Backend: c.Backend, Model: c.Model}
+	return Agent{URL: c.URL, ID: c.AgentID, Key: c.APIKey, Backend: c.Backend, Model: c.Model, Letters: Letters{On: c.Letters, Relay: c.LetterRelay}}
 }
 
 // Save writes credentials below home (folders 0700, file 0600), replacing
@@ -98,11 +100,13 @@ type configEntry struct {
 	Backend     string `json:"backend"`
 	Model       string `json:"model"`
 	BaseURL     string `json:"base_url"`
+	Letters     bool   `json:"letters"`
+	LetterRelay string `json:"letter_relay"`
 }
 
 // ParseConfig reads a --config file: the array form of other bridges
 // ([{agent_id, api_key, executor_key?}]) or our own ({url?, agents: […]} with
-// url, backend, model and base_url per agent). fallbackURL fills missing ones.
+// url, backend, model, base_url, letters and letter_relay per agent). fallbackURL fills missing ones.
 func ParseConfig(raw []byte, fallbackURL string) ([]Agent, error) {
 	var entries []configEntry
 	if strings.HasPrefix(strings.TrimSpace(string(raw)), "[") {
@@ -147,7 +151,7 @@ func ParseConfig(raw []byte, fallbackURL string) ([]Agent, error) {
 		}
 		agents = append(agents, Agent{
 			URL: base, ID: e.AgentID, Key: e.APIKey, ExecutorKey: e.ExecutorKey,
-			Backend: e.Backend, Model: e.Model, BaseURL: e.BaseURL,
+			Backend: e.Backend, Model: e.Model, BaseURL: e.BaseURL, Letters: Letters{On: e.Letters, Relay: e.LetterRelay},
 		})
 	}
 	return agents, nil

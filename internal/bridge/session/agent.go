@@ -96,6 +96,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	loops.Go(func() { a.heartbeats(life) })
 	loops.Go(func() { a.pumpOutbox(life) })
 	loops.Go(func() { a.warmUp(ctx) })
+	if a.opt.Aside != nil {
+		loops.Go(func() { a.opt.Aside(ctx, a.api.call) })
+	}
 	a.connectLoop(ctx)
 	cause := context.Cause(ctx)
 	a.drain(errors.Is(cause, ErrReplaced) || errors.Is(cause, ErrKeyRefused))

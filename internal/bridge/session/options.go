@@ -33,10 +33,18 @@ type Options struct {
 	Version    string
 	Dir        string // private folder of the agent, 0700
 
+	Aside      Aside // nil for nothing
 	NewBackend func(ctx context.Context, need Need) (backend.Backend, error)
 	Log        *slog.Logger
 	Timing     Timing
 }
+
+// Call makes one call of the server's REST edge as the agent: in and out are JSON, nil for none. It blocks at most Timing.Call.
+// Errors: *StatusError for answers of 400 and more.
+type Call func(ctx context.Context, method, path string, in, out any) error
+
+// Aside runs beside an agent from its registration until ctx ends, which it must not outlive for long.
+type Aside func(ctx context.Context, call Call)
 
 // Need is what a backend is made from.
 type Need struct {

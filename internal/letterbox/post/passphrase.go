@@ -29,3 +29,16 @@ func ChangePassphrase(ctx context.Context, s *store.Store, pass store.Passphrase
 		},
 	})
 }
+
+// Sign signs a text with the identity of an unlocked store, base64 without padding. What is signed must begin unlike the text of
+// any call, which begins with a tool's name.
+func Sign(ctx context.Context, s *store.Store, text []byte) (sig string, err error) {
+	return sig, s.Tx(ctx, func(tx *store.Tx) error {
+		account, err := loadAccount(tx)
+		if err != nil {
+			return err
+		}
+		sig = account.Sign(text)
+		return nil
+	})
+}

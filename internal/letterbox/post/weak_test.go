@@ -210,8 +210,8 @@ func TestL2_RememberedLettersAreForgotten(t *testing.T) {
 	ok[post.Receipt](t)(f.alice.Send(t.Context(), f.bob.Me().Address, "today", false))
 	copied = f.relay.Mail(f.bob.Me().Address)[0]
 	f.want(f.bob, f.alice, "today")
-	for d := range time.Duration(4) {
-		look(222*day + (d+1)*2*time.Hour)
+	for n := range 4 {
+		look(222*day + time.Duration(2*n+2)*time.Hour)
 	}
 	if !known() {
 		t.Fatal("forgotten at once")
