@@ -167,10 +167,10 @@ func TestP8_RefusalsAreCheapAndNamed(t *testing.T) {
 		}
 	}
 	for reason, payload := range map[string]any{
-		"content_empty":             map[string]any{"content": ""},
-		"attachments_not_available": map[string]any{"content": "x", "attachments": []any{map[string]any{"storageKey": "k"}}},
-		"threads_not_available":     map[string]any{"content": "x", "thread_root_id": "y"},
-		"bad_request":               map[string]any{"content": 7},
+		"content_empty":         map[string]any{"content": ""},
+		"unknown_attachment":    map[string]any{"content": "x", "attachments": []any{map[string]any{"storageKey": "k"}}},
+		"threads_not_available": map[string]any{"content": "x", "thread_root_id": "y"},
+		"bad_request":           map[string]any{"content": 7},
 	} {
 		if got := mine.Push("new_message", payload); got.Status != "error" || got.Reason() != reason {
 			t.Errorf("%s: %s %s", reason, got.Status, got.Response)
