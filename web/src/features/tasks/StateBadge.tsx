@@ -1,4 +1,4 @@
-import { useLocale } from "#/i18n";
+import { useT } from "#/i18n";
 import { cx } from "#/lib/cx";
 import { stateWords, type Tone, toneOf } from "./states";
 
@@ -11,17 +11,28 @@ const tones: Record<Tone, string> = {
 };
 
 /** How a task stands, in words; the colour only repeats them. */
-export function StateBadge({ status, endKind, working = false }: { status: string; endKind?: string | null | undefined; working?: boolean }) {
-  useLocale();
+export function StateBadge({
+  status,
+  endKind,
+  working = false,
+  forYou = false,
+}: {
+  status: string;
+  endKind?: string | null | undefined;
+  working?: boolean;
+  /** It waits for the one who reads this. */
+  forYou?: boolean;
+}) {
+  const t = useT();
   return (
     <span
       className={cx(
         "inline-flex shrink-0 items-center gap-1.5 rounded-full border px-2 py-px text-meta leading-5",
-        tones[toneOf(status, endKind ?? null)],
+        tones[forYou ? "wait" : toneOf(status, endKind ?? null)],
       )}
     >
       {working && <span aria-hidden="true" className="size-1.5 animate-breathe rounded-full bg-current" />}
-      {stateWords(status, endKind ?? null)}
+      {forYou ? t("tasks.waitsForYou") : stateWords(status, endKind ?? null)}
     </span>
   );
 }

@@ -51,7 +51,12 @@ export function TaskCard({ card, waits }: { card: Card; waits?: ReactNode }) {
             )}
             {step && !ended(card.status) && <span className="mt-1 block break-words text-meta text-text-2">{t("tasks.now", { step })}</span>}
           </span>
-          <StateBadge status={card.status} endKind={card.endKind} working={step !== "" && !ended(card.status)} />
+          <StateBadge
+            status={card.status}
+            endKind={card.endKind}
+            working={step !== "" && !ended(card.status)}
+            forYou={Boolean(waits) && !ended(card.status)}
+          />
         </Link>
         {waits && <div className="border-line border-t px-3.5 py-3">{waits}</div>}
         {columnOf(card.status) === "working" && (

@@ -11,7 +11,7 @@ import { useSelf } from "#/lib/self";
 import { useNow } from "#/lib/useNow";
 import { useTask, useTaskStep } from "./queries";
 import { StateBadge } from "./StateBadge";
-import { failureWords, joinWords, requesterWords } from "./states";
+import { ended, failureWords, joinWords, requesterWords } from "./states";
 import { runSteps } from "./steps";
 import { TaskActions } from "./TaskActions";
 import { WhyItWaits } from "./WhyItWaits";
@@ -71,7 +71,12 @@ function Detail({ task, onOpen, requests }: { task: TaskDetail; onOpen: (id: Id)
         {task.title}
       </h2>
       <p className="mt-1.5 flex flex-wrap items-center gap-x-2 gap-y-1 text-meta text-text-3">
-        <StateBadge status={task.status} endKind={task.endKind} working={task.working ?? false} />
+        <StateBadge
+          status={task.status}
+          endKind={task.endKind}
+          working={task.working ?? false}
+          forYou={!ended(task.status) && task.asks.some((a) => a.status === "open" && a.asked.includes(self.id))}
+        />
         <span className="min-w-0 break-words">
           {[
             who && t("tasks.by", { name: who }),

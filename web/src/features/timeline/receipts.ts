@@ -41,7 +41,10 @@ export function useReceipts(roomId: Id, room: Conversation | undefined): (messag
   const wanted = readsElsewhere(room);
   const list = useQuery({ queryKey: keys.receipts(roomId), queryFn: ({ signal }) => listReceipts(roomId, signal), enabled: wanted });
   useRoomEvents(roomId, (event, payload) => {
-    if (event === "receipt_changed") queries.setQueryData<Receipt[]>(keys.receipts(roomId), (old) => withReceipt(old, payload["receipt"] as Receipt));
+    // That a message waits in an inbox is told by nothing but the message itself.
+    if (event === "new_message" && wanted) void queries.invalidateQueries({ queryKey: keys.receipts(roomId) });
+    else if (event === "receipt_changed")
+      queries.setQueryData<Receipt[]>(keys.receipts(roomId), (old) => withReceipt(old, payload["receipt"] as Receipt));
   });
   useEffect(() => {
     if (wanted && state === "online") void queries.invalidateQueries({ queryKey: keys.receipts(roomId) });

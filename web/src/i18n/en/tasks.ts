@@ -171,6 +171,7 @@ export const tasks = {
   "keys.tasks": "Next or previous task",
   "keys.taskColumns": "Column before or after",
   "keys.taskNew": "New task",
+  "tasks.waitsForYou": "Waiting for you",
   "tasks.forYou": "for you",
   "tasks.partial": "What was done all the same",
   "tasks.steps": "Steps",

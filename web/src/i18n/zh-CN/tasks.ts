@@ -173,6 +173,7 @@ export const tasks: Record<keyof typeof en, string> = {
   "keys.tasks": "下一个或上一个任务",
   "keys.taskColumns": "左边或右边的列",
   "keys.taskNew": "新建任务",
+  "tasks.waitsForYou": "等你处理",
   "tasks.forYou": "由你提出",
   "tasks.partial": "已完成的部分",
   "tasks.steps": "步骤",
