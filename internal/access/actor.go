@@ -82,6 +82,15 @@ func ManageAgent(a Actor, f AgentFacts) error {
 	return fault.ErrNotFound
 }
 
+// AdminWorkspace is for the people who run a workspace. role is theirs in it, as
+// workspace knows it. To anybody else it looks absent.
+func AdminWorkspace(a Actor, role string) error {
+	if a.Kind == Person && (role == "owner" || role == "admin") {
+		return nil
+	}
+	return fault.ErrNotFound
+}
+
 // RoomFacts is what a decision about a room needs. Role is "" for a non-member.
 type RoomFacts struct {
 	ID        id.Conversation

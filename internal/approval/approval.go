@@ -140,6 +140,9 @@ type Approval struct {
 	ToldOutcome    *string // resumed | failed
 	ExpiresAt      time.Time
 	InsertedAt     time.Time
+	DecidersNeeded int     // different people who have to allow it: 1 or 2
+	ProposedAction *string // what one of two deciders wants to run instead
+	ProposedHash   *string
 	Overdue        bool // pending, and its time is over: it expires as soon as somebody looks
 }
 
@@ -170,5 +173,7 @@ var (
 	ErrNotAllowed = fault.New(fault.Conflict, "not_approved", "This was not approved.")
 	ErrChanged    = fault.New(fault.Conflict, "action_changed", "This is not what was approved. Ask again for exactly this.")
 	ErrUsed       = fault.New(fault.Conflict, "already_used", "This approval was used before. It is good for one run.")
+	ErrNoSecond   = fault.New(fault.Invalid, "no_approver", "Two people have to allow this, and there are not two who may, so it cannot run.")
+	ErrSecond     = fault.New(fault.Conflict, "second_person_needed", "You have allowed this. It runs when another person has allowed it too.")
 	ErrTooMany    = fault.New(fault.Exhausted, "too_many_open", "Too many requests wait for an answer.")
 )

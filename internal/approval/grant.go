@@ -40,6 +40,9 @@ type Grant struct {
 
 // Scopes lists what a person may choose for a request.
 func (a Approval) Scopes() []string {
+	if a.DecidersNeeded > 1 {
+		return []string{Once} // one of two must not allow it for good
+	}
 	out := []string{Once, ThisExact}
 	if !a.ConversationID.IsZero() {
 		out = append(out, ThisRoom)
@@ -57,6 +60,8 @@ func (a Approval) GrantFor(scope string, by id.Participant) (Grant, bool, error)
 	switch {
 	case scope == Once:
 		return Grant{}, false, nil
+	case a.DecidersNeeded > 1:
+		return Grant{}, false, fault.New(fault.Invalid, "invalid", "What two people have to allow cannot be allowed for good.").With("scope", "unknown", "must be once")
 	case scope == ThisExact:
 		g.Kind, g.ActionHash = ScopeExact, &a.ActionHash
 	case scope == ThisRoom && !a.ConversationID.IsZero():

@@ -3,14 +3,14 @@ package approval
 const columns = `id, organization_id, agent_id, conversation_id, task_id, source, tool_name, action, action_hash, edited_action, edited_hash,
   description, reason, risk, scope_kind, scope_facet, approvers, status, decided_by, decided_at, decision_scope, decision_text, grant_id,
   durable, executor_id, run_id, tool_use_id, resume, used_at, use_key, told_at, told_executor_id, told_queue_id, told_generation, told_outcome,
-  expires_at, inserted_at, (status = 'pending' AND expires_at <= clock_timestamp()) AS overdue`
+  expires_at, inserted_at, deciders_needed, proposed_action, proposed_hash, (status = 'pending' AND expires_at <= clock_timestamp()) AS overdue`
 
 const (
 	queryInsert = `INSERT INTO approvals (id, organization_id, agent_id, conversation_id, task_id, source, tool_name, action, action_hash, description, reason, risk,
-  scope_kind, scope_facet, approvers, status, grant_id, decided_at, used_at, durable, executor_id, run_id, tool_use_id, resume, expires_at)
+  scope_kind, scope_facet, approvers, status, grant_id, decided_at, used_at, durable, executor_id, run_id, tool_use_id, resume, expires_at, deciders_needed)
 VALUES ($1::uuid, $2::uuid, $3::uuid, $4::uuid, $5::uuid, $6::text, $7::text, $8::text, $9::text, $10::text, $11::text, $12::text, $13::text, $14::text, $15::uuid[],
   CASE WHEN $16::uuid IS NULL THEN 'pending' ELSE 'approved' END, $16::uuid, CASE WHEN $16::uuid IS NOT NULL THEN now() END, NULL,
-  $17::bool, $18::uuid, $19::text, $20::text, $21::text, now() + make_interval(secs => $22::float8))
+  $17::bool, $18::uuid, $19::text, $20::text, $21::text, now() + make_interval(secs => $22::float8), $23::integer)
 RETURNING ` + columns
 
 	queryOne  = `SELECT ` + columns + ` FROM approvals WHERE id = $1::uuid`
@@ -123,4 +123,21 @@ WHERE credential_id = $1::uuid AND agent_id = $2::uuid AND status = 'fulfilled' 
 	queryForgetCredential = `UPDATE credential_requests SET sealed = NULL WHERE id = $1::uuid AND owner_id = $2::uuid AND status = 'fulfilled' AND sealed IS NOT NULL`
 
 	queryForgetCredentials = `UPDATE credential_requests SET sealed = NULL WHERE agent_id = $1::uuid AND sealed IS NOT NULL`
+)
+
+const (
+	querySetRule = `INSERT INTO approval_rules (organization_id, agent_id, least_risk, deciders, set_by) VALUES ($1::uuid, $2::uuid, $3::text, $4::uuid[], $5::uuid)`
+
+	queryDropRule = `DELETE FROM approval_rules WHERE agent_id = $1::uuid OR organization_id = $2::uuid`
+
+	queryRules = `SELECT least_risk, deciders, set_by, updated_at FROM approval_rules WHERE agent_id = $1::uuid OR organization_id = $2::uuid ORDER BY id`
+
+	queryVote = `INSERT INTO approval_votes (approval_id, person_id, action_hash) VALUES ($1::uuid, $2::uuid, $3::text)
+ON CONFLICT (approval_id, person_id) DO UPDATE SET action_hash = excluded.action_hash, inserted_at = now()`
+
+	queryVotes = `SELECT count(*) FROM approval_votes WHERE approval_id = $1::uuid AND action_hash = $2::text`
+
+	queryForgetVotes = `DELETE FROM approval_votes WHERE approval_id = $1::uuid`
+
+	queryPropose = `UPDATE approvals SET proposed_action = $2::text, proposed_hash = $3::text WHERE id = $1::uuid AND status = 'pending' RETURNING ` + columns
 )

@@ -34,13 +34,14 @@ type New struct {
 	ToolUseID      *string
 	Resume         *string
 	Life           time.Duration
+	DecidersNeeded int // 0 is 1
 }
 
 // InsertTx stores a request. ErrOneAtATime when the run has an open one.
 func InsertTx(ctx context.Context, tx *pg.Tx, n New) (Approval, error) {
 	a, err := one(ctx, tx, "store approval", queryInsert, id.New[id.Approval](), n.OrganizationID, n.AgentID, n.ConversationID, n.TaskID, string(n.Source), n.ToolName,
 		n.Action.Text, n.Action.Hash, n.Description, n.Reason, string(n.Risk), string(n.Scope.Kind), null(n.Scope.Facet), id.Strings(n.Approvers), n.GrantID,
-		n.Durable, n.ExecutorID, n.RunID, n.ToolUseID, n.Resume, n.Life.Seconds())
+		n.Durable, n.ExecutorID, n.RunID, n.ToolUseID, n.Resume, n.Life.Seconds(), max(n.DecidersNeeded, 1))
 	if pg.IsUnique(err, "approvals_run_key") {
 		return Approval{}, ErrOneAtATime
 	}

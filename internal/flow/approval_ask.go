@@ -195,8 +195,13 @@ func (s *Approvals) storeTx(ctx context.Context, tx *pg.Tx, n approval.New, only
 	if len(n.Approvers) == 0 {
 		return approval.Approval{}, approval.ErrNoApprover
 	}
-	if n.GrantID, err = approval.UseGrantTx(ctx, tx, n, onlyExact); err != nil {
+	if err := s.ruleTx(ctx, tx, &n); err != nil {
 		return approval.Approval{}, err
+	}
+	if n.DecidersNeeded < 2 { // what one allowed for good, two have not
+		if n.GrantID, err = approval.UseGrantTx(ctx, tx, n, onlyExact); err != nil {
+			return approval.Approval{}, err
+		}
 	}
 	if n.GrantID.IsZero() {
 		open, err := approval.CountOpen(ctx, tx, n.AgentID)

@@ -23,6 +23,7 @@ type Verdict struct {
 	GrantDays int             // life of the standing yes; 0 is 30 days
 	Text      string          // for the agent
 	Input     json.RawMessage // what may run instead, for edit
+	Hash      string          // of what the person saw; "" by clients that do not tell
 }
 
 // ScopeAlways is what "always" means to a client that knows no scopes (desktop
@@ -96,6 +97,12 @@ func (s *Approvals) Resolve(ctx context.Context, actor access.Actor, aid id.Appr
 }
 
 func (s *Approvals) resolveTx(ctx context.Context, tx *pg.Tx, actor access.Actor, a approval.Approval, v Verdict) (view.Approval, error) {
+	if a.DecidersNeeded > 1 {
+		return s.oneOfTwoTx(ctx, tx, actor, a, v)
+	}
+	if v.Hash != "" && v.Act == approval.Approve && v.Hash != a.ActionHash {
+		return view.Approval{}, approval.ErrChanged
+	}
 	if v.Scope == ScopeAlways {
 		v.Scope = approval.ThisExact
 		if a.ScopeFacet != nil {
@@ -136,7 +143,12 @@ func (s *Approvals) resolveTx(ctx context.Context, tx *pg.Tx, actor access.Actor
 			d.Grant = g.ID
 		}
 	}
-	done, err := approval.ActTx(ctx, tx, a, v.Act, d)
+	return s.actTx(ctx, tx, a, v.Act, d)
+}
+
+// actTx decides a locked request and tells everybody: its run, and who could decide.
+func (s *Approvals) actTx(ctx context.Context, tx *pg.Tx, a approval.Approval, act approval.Act, d approval.Decision) (view.Approval, error) {
+	done, err := approval.ActTx(ctx, tx, a, act, d)
 	if err != nil {
 		return view.Approval{}, err
 	}

@@ -39,6 +39,13 @@ func (a Approval) Mount(r chi.Router) {
 	r.Get("/approval-grants", h(a.grants))
 	r.Delete("/approval-grants/{grant}", h(a.revoke))
 	r.Get("/me/decisions", h(a.decisions))
+	for path, place := range map[string]func(*http.Request) (approval.Place, error){
+		"/agents/{agent}/approval-rule": agentPlace, "/organizations/{organization}/approval-rule": organizationPlace,
+	} {
+		r.Get(path, h(a.rule(place)))
+		r.Put(path, h(a.setRule(place)))
+		r.Delete(path, h(a.dropRule(place)))
+	}
 }
 
 func approvalID(r *http.Request) (id.Approval, error) {
@@ -201,7 +208,7 @@ func (a Approval) resolve(w http.ResponseWriter, r *http.Request) error {
 	if err := httpx.DecodeLimit(w, r, &in, maxApprovalBody); err != nil {
 		return err
 	}
-	v := flow.Verdict{Act: approval.Act(in.Decision), Scope: in.Scope, GrantDays: in.GrantDays, Text: in.Text, Input: in.Input}
+	v := flow.Verdict{Act: approval.Act(in.Decision), Scope: in.Scope, GrantDays: in.GrantDays, Text: in.Text, Input: in.Input, Hash: in.ActionHash}
 	if in.Always && v.Scope == "" && v.Act == approval.Approve {
 		v.Scope = flow.ScopeAlways
 	}
@@ -237,4 +244,72 @@ func (a Approval) decisions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return httpx.JSON(w, http.StatusOK, present.Decisions(list))
+}
+
+func agentPlace(r *http.Request) (p approval.Place, err error) {
+	p.AgentID, err = agentID(r)
+	return p, err
+}
+
+func organizationPlace(r *http.Request) (p approval.Place, err error) {
+	if p.OrganizationID, err = id.Parse[id.Organization](chi.URLParam(r, "organization")); err != nil {
+		return p, fault.ErrNotFound
+	}
+	return p, nil
+}
+
+type placeOf func(*http.Request) (approval.Place, error)
+
+// rule answers who decides at a place: null where one person does.
+func (a Approval) rule(of placeOf) httpx.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		p, err := of(r)
+		if err != nil {
+			return err
+		}
+		rule, err := a.Approvals.Rule(r.Context(), httpx.Actor(r.Context()), p)
+		if err != nil {
+			return err
+		}
+		return httpx.JSON(w, http.StatusOK, present.ApprovalRule(rule))
+	}
+}
+
+func (a Approval) setRule(of placeOf) httpx.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		p, err := of(r)
+		if err != nil {
+			return err
+		}
+		var in wire.ApprovalRule
+		if err := httpx.Decode(w, r, &in); err != nil {
+			return err
+		}
+		rule := approval.Rule{LeastRisk: approval.Risk(in.LeastRisk)}
+		for _, s := range in.DeciderIDs {
+			d, err := id.Parse[id.Participant](s)
+			if err != nil {
+				return fault.New(fault.Invalid, "invalid", "A field is not an id.").With("deciderIds", "format", err.Error())
+			}
+			rule.Deciders = append(rule.Deciders, d)
+		}
+		out, err := a.Approvals.SetRule(r.Context(), httpx.Actor(r.Context()), p, rule)
+		if err != nil {
+			return err
+		}
+		return httpx.JSON(w, http.StatusOK, present.ApprovalRule(&out))
+	}
+}
+
+func (a Approval) dropRule(of placeOf) httpx.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		p, err := of(r)
+		if err != nil {
+			return err
+		}
+		if err := a.Approvals.DropRule(r.Context(), httpx.Actor(r.Context()), p); err != nil {
+			return err
+		}
+		return httpx.NoContent(w)
+	}
 }

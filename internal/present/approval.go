@@ -6,6 +6,7 @@ import (
 
 	"github.com/agntchat/agntchat/internal/approval"
 	"github.com/agntchat/agntchat/internal/flow"
+	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/view"
 	"github.com/agntchat/agntchat/internal/wire"
 )
@@ -29,7 +30,10 @@ func PermissionRequest(a view.Approval) wire.PermissionRequest {
 		ScopeFacet: a.ScopeFacet, ExpiresAt: wire.At(a.ExpiresAt), InsertedAt: wire.At(a.InsertedAt), State: string(a.Status), Action: a.Action, ActionHash: a.ActionHash,
 		Reason: textOrNil(a.Reason), Risk: string(a.Risk), Durable: a.Durable, AgentName: a.AgentName, ConversationTitle: a.ConversationTitle, Scopes: a.Scopes(),
 		DecidedBy: idPtr(a.DecidedBy), DecidedByName: a.DecidedByName, DecidedAt: wire.AtOrNil(a.DecidedAt), DecisionText: textOrNil(a.DecisionText), EditedInput: orNull(nil),
-		GrantID: idPtr(a.GrantID), Outcome: a.ToldOutcome,
+		GrantID: idPtr(a.GrantID), Outcome: a.ToldOutcome, DecidersNeeded: a.DecidersNeeded, AllowedBy: id.Strings(a.AllowedBy), AllowedByNames: orNone(a.AllowedByNames),
+	}
+	if a.Status == approval.Pending && a.ProposedAction != nil {
+		out.Changed, out.Action, out.ActionHash, out.ToolInput = true, *a.ProposedAction, a.Current(), approval.Input(*a.ProposedAction)
 	}
 	if a.EditedAction != nil {
 		out.EditedInput = a.InputOf()
@@ -117,4 +121,12 @@ func textOrNil(s string) *string {
 		return nil
 	}
 	return &s
+}
+
+// ApprovalRule says who decides at a place; nil where one person does.
+func ApprovalRule(r *approval.Rule) wire.ApprovalRuleAnswer {
+	if r == nil {
+		return wire.ApprovalRuleAnswer{}
+	}
+	return wire.ApprovalRuleAnswer{Rule: &wire.ApprovalRule{LeastRisk: string(r.LeastRisk), DeciderIDs: id.Strings(r.Deciders)}}
 }

@@ -21,13 +21,17 @@ type Approval struct {
 	AgentName         string
 	ConversationTitle *string
 	DecidedByName     *string
+	AllowedBy         []id.Participant // who of two has allowed what would run now
+	AllowedByNames    []string         // in the same order
 }
 
 const approvalSQL = `SELECT a.id, a.organization_id, a.agent_id, a.conversation_id, a.task_id, a.source, a.tool_name, a.action, a.action_hash, a.edited_action, a.edited_hash,
 	a.description, a.reason, a.risk, a.scope_kind, a.scope_facet, a.approvers, a.status, a.decided_by, a.decided_at, a.decision_scope, a.decision_text, a.grant_id,
 	a.durable, a.executor_id, a.run_id, a.tool_use_id, a.resume, a.used_at, a.use_key, a.told_at, a.told_executor_id, a.told_queue_id, a.told_generation, a.told_outcome,
-	a.expires_at, a.inserted_at, (a.status = 'pending' AND a.expires_at <= clock_timestamp()) AS overdue,
-	g.owner_id, p.display_name AS agent_name, c.title AS conversation_title, d.display_name AS decided_by_name
+	a.expires_at, a.inserted_at, a.deciders_needed, a.proposed_action, a.proposed_hash, (a.status = 'pending' AND a.expires_at <= clock_timestamp()) AS overdue,
+	g.owner_id, p.display_name AS agent_name, c.title AS conversation_title, d.display_name AS decided_by_name,
+	ARRAY(SELECT v.person_id FROM approval_votes v WHERE v.approval_id = a.id ORDER BY v.inserted_at, v.person_id) AS allowed_by,
+	ARRAY(SELECT n.display_name FROM approval_votes v JOIN participants n ON n.id = v.person_id WHERE v.approval_id = a.id ORDER BY v.inserted_at, v.person_id) AS allowed_by_names
 	FROM approvals a JOIN agents g ON g.id = a.agent_id JOIN participants p ON p.id = a.agent_id
 	LEFT JOIN conversations c ON c.id = a.conversation_id AND c.deleted_at IS NULL LEFT JOIN participants d ON d.id = a.decided_by`
 
@@ -88,6 +92,22 @@ func Approvers(ctx context.Context, q pg.Querier, agent id.Participant) ([]id.Pa
 	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Participant])
 	if err != nil {
 		return nil, fmt.Errorf("find approvers: %w", err)
+	}
+	return out, nil
+}
+
+const activeDecidersSQL = `SELECT p.id FROM participants p JOIN accounts c ON c.id = p.id AND c.deleted_at IS NULL
+	WHERE p.id = ANY($1::uuid[]) AND p.kind = 'human' AND p.status = 'active' ORDER BY p.id`
+
+// ActivePeople are those of the ids that are people whose account is active.
+func ActivePeople(ctx context.Context, q pg.Querier, ids []id.Participant) ([]id.Participant, error) {
+	rows, err := q.Query(ctx, activeDecidersSQL, id.Strings(ids))
+	if err != nil {
+		return nil, fmt.Errorf("find deciders: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Participant])
+	if err != nil {
+		return nil, fmt.Errorf("find deciders: %w", err)
 	}
 	return out, nil
 }
@@ -193,6 +213,7 @@ const decisionsSQL = `SELECT x.kind, x.source_id, x.conversation_id, x.task_id, 
 		SELECT 'permission_request' AS kind, a.id AS source_id, a.conversation_id, a.task_id, a.agent_id, a.inserted_at, a.description, '' AS question, '' AS label, '' AS title, a.tool_name,
 			'{}'::text[] AS options, NULL::text AS default_value, a.expires_at
 		FROM approvals a WHERE a.approvers @> ARRAY[$1::uuid] AND a.status = 'pending' AND a.expires_at > clock_timestamp()
+			AND NOT EXISTS (SELECT 1 FROM approval_votes v WHERE v.approval_id = a.id AND v.person_id = $1::uuid)
 		UNION ALL
 		SELECT 'credential_request', r.id, r.conversation_id, r.task_id, r.agent_id, r.inserted_at, r.reason, '', r.label, '', '', '{}', NULL, r.expires_at
 		FROM credential_requests r WHERE r.owner_id = $1::uuid AND r.status = 'pending' AND r.expires_at > clock_timestamp()

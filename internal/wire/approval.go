@@ -75,6 +75,10 @@ type PermissionRequest struct {
 	GrantID              *string  `json:"grantId"`
 	Outcome              *string  `json:"outcome"` // resumed | failed: whether the run heard of it
 	NotificationCategory *string  `json:"notificationCategory,omitempty"`
+	DecidersNeeded       int      `json:"decidersNeeded"` // different people who have to allow it: 1 or 2
+	AllowedBy            []string `json:"allowedBy"`      // who of two has
+	AllowedByNames       []string `json:"allowedByNames"`
+	Changed              bool     `json:"changed"` // open, and one of two has changed what would run: toolInput, action and actionHash are the change
 }
 
 // PermissionRequests answers GET /api/permission-requests.
@@ -91,6 +95,19 @@ type PermissionResolve struct {
 	GrantDays int    `json:"grantDays,omitempty"`
 	Text      string `json:"text,omitempty"`
 	Input     Map    `json:"input,omitempty"`
+	// ActionHash names what the person saw; it is needed once one of two deciders has changed it.
+	ActionHash string `json:"actionHash,omitempty"`
+}
+
+// ApprovalRule is the body of PUT …/approval-rule: from which risk on two people decide.
+type ApprovalRule struct {
+	LeastRisk  string   `json:"leastRisk"`  // low | medium | high | critical
+	DeciderIDs []string `json:"deciderIds"` // beside the agent's owner
+}
+
+// ApprovalRuleAnswer answers …/approval-rule; rule is null where one person decides.
+type ApprovalRuleAnswer struct {
+	Rule *ApprovalRule `json:"rule"`
 }
 
 // ApprovalGrant is a standing yes.

@@ -20,6 +20,8 @@ export interface Verdict {
   grantDays?: number;
   text?: string;
   input?: unknown;
+  /** What the person saw: nobody allows what is not on their screen. */
+  actionHash?: string;
 }
 
 export function resolvePermission(id: Id, verdict: Verdict): Promise<PermissionRequest> {

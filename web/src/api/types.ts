@@ -420,6 +420,12 @@ export interface PermissionRequest {
   outcome?: string | null;
   expiresAt: Timestamp;
   insertedAt: Timestamp;
+  /** Different people who have to allow it, and who of them has. */
+  decidersNeeded?: number;
+  allowedBy?: Id[];
+  allowedByNames?: string[];
+  /** One of two has changed what would run: what is shown is the change. */
+  changed?: boolean;
 }
 
 /** A standing yes. */

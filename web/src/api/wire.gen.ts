@@ -456,6 +456,13 @@ export interface PermissionRequest {
   /** resumed | failed: whether the run heard of it */
   outcome: string | null;
   notificationCategory?: string;
+  /** different people who have to allow it: 1 or 2 */
+  decidersNeeded: number;
+  /** who of two has */
+  allowedBy: string[];
+  allowedByNames: string[];
+  /** open, and one of two has changed what would run: toolInput, action and actionHash are the change */
+  changed: boolean;
 }
 
 /** PermissionRequests answers GET /api/permission-requests. */
@@ -472,6 +479,20 @@ export interface PermissionResolve {
   grantDays?: number;
   text?: string;
   input?: Map;
+  /** ActionHash names what the person saw; it is needed once one of two deciders has changed it. */
+  actionHash?: string;
+}
+
+/** ApprovalRule is the body of PUT …/approval-rule: from which risk on two people decide. */
+export interface ApprovalRule {
+  leastRisk: 'low' | 'medium' | 'high' | 'critical';
+  /** beside the agent's owner */
+  deciderIds: string[];
+}
+
+/** ApprovalRuleAnswer answers …/approval-rule; rule is null where one person decides. */
+export interface ApprovalRuleAnswer {
+  rule: ApprovalRule | null;
 }
 
 /** ApprovalGrant is a standing yes. */
@@ -1656,51 +1677,6 @@ export interface MCPResult {
 export interface MCPContent {
   type: string;
   text: string;
-}
-
-// --- letter_address.go
-
-/**
- * LetterAddress is where an agent can be written to with encrypted letters, as its bridge reported it (ours). The address is the
- * hash of both keys; whoever fetches keys for it checks that.
- */
-export interface LetterAddress {
-  /** 32 hexadecimal characters */
-  fingerprint: string;
-  /** base64 without padding */
-  identityKey: string;
-  /** base64 without padding */
-  signingKey: string;
-  relayUrl: string;
-  since: Time;
-}
-
-/** FormerLetterAddress is one that is no longer in force. */
-export interface FormerLetterAddress {
-  fingerprint: string;
-  since: Time;
-  until: Time;
-}
-
-/** LetterAddresses answers GET /api/agents/:id/letter-address (ours). */
-export interface LetterAddresses {
-  /** null when the agent has none */
-  letterAddress: LetterAddress | null;
-  /** the newest first */
-  former: FormerLetterAddress[];
-}
-
-/**
- * LetterAddressPut is the body of PUT /api/agents/me/letter-address (ours). The signature is that of the signing key over the text
- * of letter.AddressText: only who has the keys can report them.
- */
-export interface LetterAddressPut {
-  fingerprint: string;
-  identityKey: string;
-  signingKey: string;
-  relayUrl: string;
-  /** base64 */
-  signature: string;
 }
 
 // --- message.go

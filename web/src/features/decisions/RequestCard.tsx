@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { Clock, ShieldAlert } from "lucide-react";
+import { Clock, ShieldAlert, Users } from "lucide-react";
 import { type Ref, useId, useImperativeHandle, useState } from "react";
 import type { Verdict } from "#/api/decisions";
 import type { PermissionRequest } from "#/api/types";
@@ -11,7 +11,8 @@ import { Field, Input, Textarea } from "#/components/ui/input";
 import { toast } from "#/components/ui/toast";
 import { tn, useT } from "#/i18n";
 import { cx } from "#/lib/cx";
-import { dateTime } from "#/lib/format";
+import { dateTime, nameList } from "#/lib/format";
+import { useSelf } from "#/lib/self";
 import { useNow } from "#/lib/useNow";
 import { diffLines, editable, mayEdit, parseEdited } from "./lists";
 import { useResolve, useRevoke } from "./queries";
@@ -54,9 +55,12 @@ export function RequestCard({ request, current = false, inRoom = false, handle }
   const time = timeLeft(request.expiresAt, now);
   const name = request.agentName ?? "";
   const busy = resolve.isPending;
+  const self = useSelf();
+  const two = (request.decidersNeeded ?? 1) > 1;
+  const allowed = request.allowedBy?.includes(self.id) ?? false;
 
   const answer = (verdict: Verdict) => {
-    if (busy || time.over) return;
+    if (busy || time.over || (allowed && verdict.decision === "approve")) return;
     const text = note?.trim();
     resolve.mutate(
       { id: request.id, ...verdict, ...(text ? { text } : {}) },
@@ -80,7 +84,11 @@ export function RequestCard({ request, current = false, inRoom = false, handle }
       if (parsed && changed) answer({ decision: "edit", input: parsed });
       return;
     }
-    answer({ decision: "approve", ...(scope === "once" ? {} : { scope, grantDays: days }) });
+    answer({
+      decision: "approve",
+      ...(request.actionHash ? { actionHash: request.actionHash } : {}),
+      ...(scope === "once" ? {} : { scope, grantDays: days }),
+    });
   };
   const deny = () => answer({ decision: "deny" });
   const edit = () => {
@@ -135,6 +143,19 @@ export function RequestCard({ request, current = false, inRoom = false, handle }
         <p className="mt-3 whitespace-pre-wrap break-words text-side text-text-2">
           <span className="sr-only">{t("decisions.why")}: </span>
           {request.reason}
+        </p>
+      )}
+      {two && (
+        <p className="mt-3 flex items-start gap-2 rounded-control bg-wait-soft px-3 py-2 text-side text-wait-text">
+          <Users size={15} strokeWidth={1.75} aria-hidden="true" className="mt-0.5 shrink-0" />
+          <span className="min-w-0 break-words">
+            {allowed
+              ? t("decisions.two.wait")
+              : (request.allowedByNames?.length ?? 0) > 0
+                ? t("decisions.two.second", { names: nameList(request.allowedByNames ?? []) })
+                : t("decisions.two.first")}
+            {request.changed && ` ${t("decisions.two.changed")}`}
+          </span>
         </p>
       )}
       <div className="mt-3">
@@ -200,7 +221,12 @@ export function RequestCard({ request, current = false, inRoom = false, handle }
 
       <ErrorNote error={resolve.error} area="decisions" className="mt-3" />
       <div className="mt-4 flex flex-wrap items-center gap-2">
-        <Button variant="primary" busy={busy} disabled={time.over || (edited !== null && (!parsed || !changed))} onClick={approve}>
+        <Button
+          variant="primary"
+          busy={busy}
+          disabled={time.over || (allowed && edited === null) || (edited !== null && (!parsed || !changed))}
+          onClick={approve}
+        >
           {edited === null ? t("decisions.approve") : t("decisions.approveEdited")}
         </Button>
         <Button disabled={busy || time.over} onClick={deny}>

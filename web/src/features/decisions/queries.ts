@@ -85,7 +85,8 @@ export function useResolve() {
   return useMutation({
     mutationFn: ({ id, ...verdict }: { id: Id } & decisions.Verdict) => decisions.resolvePermission(id, verdict),
     onSuccess: (done) => {
-      queries.setQueryData<PermissionRequest[]>(keys.decisions.pending, (old) => withoutRequest(old, done.id));
+      const open = done.status === "pending"; // it waits for a second person
+      queries.setQueryData<PermissionRequest[]>(keys.decisions.pending, (old) => (open ? withRequest(old, done) : withoutRequest(old, done.id)));
       void queries.invalidateQueries({ queryKey: keys.decisions.decided });
       if (done.grantId) void queries.invalidateQueries({ queryKey: keys.decisions.grants });
     },
