@@ -68,7 +68,7 @@ func TestL2_LetterAddressOfAnAgent(t *testing.T) {
 			t.Errorf("%s: %d %s %v", field, status, answer, err)
 		}
 	}
-	for _, relay := range []string{"", "relay", "ftp://x.example", "https://user:secret@x.example", "https://x.example/?q", "https://x.example/#f", "https://" + strings.Repeat("x", 2050), "http://10.0.0.1", "javascript:alert(1)"} {
+	for _, relay := range []string{"", "relay", "ftp://x.example", "https://user:secret@x.example", "https://x.example/?q", "https://x.example/#f", "https://" + strings.Repeat("x", 2050), "http://10.0.0.1", "javascript:alert(1)", "https://x.example/$(touch x)", "https://x.example/'; x"} {
 		call(t, s.URL, in.Token, "PUT", "/api/agents/me/letter-address", report(made.ID, one, relay), 422, nil)
 	}
 	// Somebody else's report, of this agent, is worth nothing.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/url"
+	"regexp"
 
 	"github.com/agntchat/agntchat/internal/access"
 	"github.com/agntchat/agntchat/internal/agent"
@@ -89,10 +90,13 @@ func checkLetterAddress(aid id.Participant, a agent.LetterAddress, signature str
 	return nil
 }
 
+// relayLetters are the characters of a relay's address: people copy it into a shell.
+var relayLetters = regexp.MustCompile(`^[A-Za-z0-9._~:/%\[\]-]+$`)
+
 // relayURL says whether an address can be shown to people as that of a relay.
 func relayURL(s string) bool {
 	u, err := url.Parse(s)
-	if err != nil || len(s) > maxRelayURL || u.Host == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+	if err != nil || len(s) > maxRelayURL || !relayLetters.MatchString(s) || u.Host == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return false
 	}
 	host := u.Hostname()

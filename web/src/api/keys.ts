@@ -15,6 +15,8 @@ export const keys = {
   invites: ["invites"] as const,
   localSetup: ["setup", "local"] as const,
   conversation: (id: Id) => ["conversations", id] as const,
+  file: (id: Id) => ["files", id] as const,
+  huddles: (id: Id) => ["conversations", id, "huddles"] as const,
   receipts: (id: Id) => ["conversations", id, "receipts"] as const,
   decisions: {
     all: ["decisions"] as const,
@@ -42,5 +44,6 @@ export const keys = {
     tools: (id: Id) => ["agents", "one", id, "tools"] as const,
     toolCalls: (id: Id) => ["agents", "one", id, "tool-calls"] as const,
     usage: (id: Id) => ["agents", "one", id, "usage"] as const,
+    letters: (id: Id) => ["agents", "one", id, "letters"] as const,
   },
 };

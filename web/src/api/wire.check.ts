@@ -3,6 +3,7 @@
  * that only other servers send. Nothing of this reaches the bundle.
  */
 import type * as external from "./external";
+import type * as letters from "./letters";
 import type * as tools from "./tools";
 import type * as read from "./types";
 import type * as wire from "./wire.gen";
@@ -29,6 +30,9 @@ export type WireCheck = [
   Hold<Unknown<read.ExecutorHealth, wire.ExecutorHealth>>,
   Hold<Unknown<read.RuntimeFault, wire.RuntimeFault>>,
   Hold<Unknown<read.Turn, wire.Turn>>,
+  Hold<Unknown<letters.LetterAddresses, wire.LetterAddresses>>,
+  Hold<Unknown<letters.LetterAddress, wire.LetterAddress>>,
+  Hold<Unknown<letters.FormerLetterAddress, wire.FormerLetterAddress>>,
   Hold<Unknown<read.CatalogProvider, wire.CatalogProvider>>,
   Hold<Unknown<read.CatalogModel, wire.CatalogModel>>,
   Hold<Unknown<read.LlmKey, wire.LLMKey>>,

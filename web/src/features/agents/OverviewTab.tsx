@@ -14,6 +14,7 @@ import { useAgentDevice, usePresence, usePresenceKnown } from "#/realtime/hooks"
 import { useStore } from "#/realtime/store";
 import { faultWords } from "./faults";
 import { freshKeys } from "./freshKeys";
+import { LetterSection } from "./LetterSection";
 import { useAgentHealth, useUnstick } from "./queries";
 import { SessionSection } from "./SessionSection";
 import { TurnsTable } from "./TurnsTable";
@@ -43,6 +44,7 @@ export function OverviewTab({ agent, onKey, queue }: { agent: Agent; onKey: () =
       )}
       {own ? <SessionSection agent={agent} /> : <HealthSection agent={agent} />}
       {!off && queue}
+      <LetterSection agent={agent} />
       <Section title={t("agents.turns")} hint={t("agents.turnsHint")}>
         <TurnsTable agentId={agent.id} />
       </Section>

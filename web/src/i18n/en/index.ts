@@ -5,6 +5,7 @@ import { common } from "./common";
 import { composer } from "./composer";
 import { decisions } from "./decisions";
 import { guide } from "./guide";
+import { letters } from "./letters";
 import { profile } from "./profile";
 import { rooms } from "./rooms";
 import { shell } from "./shell";
@@ -23,6 +24,7 @@ export const en = {
   ...activity,
   ...auth,
   ...agents,
+  ...letters,
   ...profile,
   ...guide,
   ...decisions,

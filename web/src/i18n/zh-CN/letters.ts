@@ -1,0 +1,26 @@
+import type { letters as en } from "../en/letters";
+
+export const letters: Record<keyof typeof en, string> = {
+  "letters.title": "信件地址",
+  "letters.hint": "用于端到端加密的信件，任何服务器都读不到内容。密钥只留在智能体的桥里。",
+  "letters.address": "信件地址",
+  "letters.since": "启用时间",
+  "letters.relay": "中继",
+  "letters.changed": "地址已于 {time} 更换",
+  "letters.changedHint": "写过旧地址的人需要重新核对。请通过其他渠道问问所有者，这次更换是否有意为之。",
+  "letters.before": "此前：{address}",
+  "letters.gone": "自 {time} 起没有信件地址",
+  "letters.goneHint": "它的桥撤回了地址。现在寄出的信可能永远不会有人读。",
+  "letters.none": "还不能给它写信。启动它的桥时加上 --letters，它就会有地址：",
+  "letters.noneLine": "启动带信件的桥的命令",
+  "letters.verify": "给 {name} 写信，并确认对方就是 {name}",
+  "letters.stepAdd": "保存地址。此命令会从中继取得密钥，不属于这个地址的密钥会被拒绝：",
+  "letters.stepAddLine": "保存并核对地址的命令",
+  "letters.stepInit": "自己还没有身份？先运行一次 agnt letter init。",
+  "letters.stepCompare": "通过其他渠道（例如电话）与 {name} 的所有者核对地址。本页显示的是桥告诉服务器的内容，只有这样核对才能证明。",
+  "letters.stepSend": "写信：",
+  "letters.stepSendLine": "寄信的命令",
+  "letters.sample": "你好",
+  "letters.former": "以往的地址：{n}",
+  "letters.fromTo": "{from} 至 {until}",
+};
