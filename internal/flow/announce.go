@@ -19,12 +19,17 @@ const (
 	categoryMessages = "messages"
 	categoryMentions = "mentions"
 	categoryAgents   = "agent_activity"
+	categoryAssigned = "task_assigned"
+	categoryEnded    = "task_completed"
 )
+
+// categories are all of a message's, in the order of their events; "" is not for this person.
+var categories = []string{"", categoryMentions, categoryAssigned, categoryEnded, categoryMessages, categoryAgents}
 
 // announce records the events of a new message: the row for the room, the moved
 // list entry for everybody but the author, and for the author that everything is
 // read (decision 21). Hidden rows move no list entry.
-func (c *Chat) announce(tx *pg.Tx, room *locked, m view.Message, seq int64, before func()) {
+func (c *Chat) announce(tx *pg.Tx, room *locked, m view.Message, seq int64, calls map[id.Participant]string, before func()) {
 	in := inRoom{room.ID}
 	tx.Publish(lane(room.ID), MessagePosted{
 		inRoom: in, Message: m, Seq: seq, Before: before, More: func() bool { return c.gate.crowded(room.ID) },
@@ -43,11 +48,11 @@ func (c *Chat) announce(tx *pg.Tx, room *locked, m view.Message, seq int64, befo
 		if s.ID == m.SenderID {
 			continue
 		}
-		cat := category(room, m, s)
+		cat := category(room, m, s, calls)
 		to[cat] = append(to[cat], s.ID)
 	}
 	up := ConversationUpdated{inRoom: in, Message: m}
-	for _, cat := range []string{"", categoryMentions, categoryMessages, categoryAgents} {
+	for _, cat := range categories {
 		if ids := to[cat]; len(ids) > 0 {
 			r := Recipients{IDs: ids}
 			if cat != "" {
@@ -65,12 +70,14 @@ func (c *Chat) announce(tx *pg.Tx, room *locked, m view.Message, seq int64, befo
 }
 
 // category is why a recipient would like to be told; "" is not at all.
-func category(room *locked, m view.Message, to view.Seat) string {
+func category(room *locked, m view.Message, to view.Seat, calls map[id.Participant]string) string {
 	switch {
 	case m.SenderID.IsZero() || to.Kind == view.SeatObserver:
 		return ""
 	case slices.Contains(m.Mentions, to.ID):
 		return categoryMentions
+	case calls[to.ID] != "":
+		return calls[to.ID]
 	case m.SenderKind == chat.Agent && room.Type != chat.Direct:
 		return categoryAgents
 	default:
@@ -113,6 +120,6 @@ func (c *Chat) notice(ctx context.Context, tx *pg.Tx, room *locked, n Notice) (v
 		return view.Message{}, err
 	}
 	m := asView(row, placed, access.System(), room)
-	c.announce(tx, room, m, placed.Version, nil)
+	c.announce(tx, room, m, placed.Version, nil, nil)
 	return m, nil
 }

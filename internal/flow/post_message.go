@@ -269,7 +269,7 @@ func (c *Chat) store(ctx context.Context, tx *pg.Tx, actor access.Actor, room *l
 		return Posted{}, err
 	}
 	msg := asView(n, placed, actor, room)
-	c.announce(tx, room, msg, placed.Version, c.endOfStream(actor, d))
+	c.announce(tx, room, msg, placed.Version, d.Calls, c.endOfStream(actor, d))
 	c.announceNotice(tx, room, msg, m)
 	if !speak.Hidden(msg.Type()) {
 		stirred(tx, room.Room)

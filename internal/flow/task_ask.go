@@ -92,7 +92,7 @@ func (s *Tasks) askTx(ctx context.Context, tx *pg.Tx, t *task.Task, actor access
 			}
 		}
 	}
-	m, err := s.sayTx(ctx, tx, *t, t.WorkConversationID, askText(q), map[string]any{metaReport: t.ID, "ask_id": q.ID})
+	m, err := s.sayTx(ctx, tx, *t, t.WorkConversationID, askText(q), map[string]any{metaReport: t.ID, "ask_id": q.ID}, q.Asked...)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (s *Tasks) askTx(ctx context.Context, tx *pg.Tx, t *task.Task, actor access
 	if !t.HasWorkRoom() {
 		return nil
 	}
-	_, err = s.statusTx(ctx, tx, *t, "task_in_progress", map[string]any{"summary": q.Question, "ask_id": q.ID})
+	_, err = s.statusTx(ctx, tx, *t, "task_in_progress", map[string]any{"summary": q.Question, "ask_id": q.ID}, q.Asked...)
 	return err
 }
 

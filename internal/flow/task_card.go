@@ -29,9 +29,27 @@ func (s *Tasks) cardTx(ctx context.Context, tx *pg.Tx, actor access.Actor, room 
 	return task.SetCardTx(ctx, tx, t, m.ID)
 }
 
+// callsOf is why people are told of a row of a task: it ended, for who asked for it; it
+// was given to them; or it asks them something, which is told like a mention.
+func callsOf(t task.Task, asked []id.Participant) map[id.Participant]string {
+	calls := make(map[id.Participant]string, 4)
+	if t.Status == task.Pending {
+		for _, p := range t.AssignedTo {
+			calls[p] = categoryAssigned
+		}
+	}
+	if t.Status.Ended() {
+		calls[t.RequesterID] = categoryEnded
+	}
+	for _, p := range asked {
+		calls[p] = categoryMentions
+	}
+	return calls
+}
+
 // statusTx posts a lifecycle row of a task into the room where it was asked for.
-// Nobody is woken by it.
-func (s *Tasks) statusTx(ctx context.Context, tx *pg.Tx, t task.Task, kind string, extra map[string]any) (view.Message, error) {
+// Nobody is woken by it; asked are those whose answer it waits for.
+func (s *Tasks) statusTx(ctx context.Context, tx *pg.Tx, t task.Task, kind string, extra map[string]any, asked ...id.Participant) (view.Message, error) {
 	people, err := view.TaskPeople(ctx, tx, append([]id.Participant{t.CreatedBy}, t.AssignedTo...))
 	if err != nil {
 		return view.Message{}, err
@@ -71,6 +89,7 @@ func (s *Tasks) statusTx(ctx context.Context, tx *pg.Tx, t task.Task, kind strin
 	}
 	p, err := s.Chat.PostTx(ctx, tx, author, Post{
 		ConversationID: t.ConversationID, Content: string(content), ContentType: "status_update", MessageType: new("StatusUpdate"), Metadata: meta,
+		Calls: callsOf(t, asked),
 	})
 	return p.Message, err
 }
@@ -101,7 +120,7 @@ const metaReport = "task_report"
 
 // sayTx posts an ordinary text of a task's run. It wakes whom it mentions, like any
 // other. A room that is gone or closed to the agent hears nothing: the task has it.
-func (s *Tasks) sayTx(ctx context.Context, tx *pg.Tx, t task.Task, conv id.Conversation, text string, meta map[string]any) (view.Message, error) {
+func (s *Tasks) sayTx(ctx context.Context, tx *pg.Tx, t task.Task, conv id.Conversation, text string, meta map[string]any, asked ...id.Participant) (view.Message, error) {
 	people, err := view.TaskPeople(ctx, tx, append([]id.Participant{t.CreatedBy}, t.AssignedTo...))
 	if err != nil {
 		return view.Message{}, err
@@ -114,7 +133,7 @@ func (s *Tasks) sayTx(ctx context.Context, tx *pg.Tx, t task.Task, conv id.Conve
 	if err != nil {
 		return view.Message{}, err
 	}
-	p, err := s.Chat.PostTx(ctx, tx, author, Post{ConversationID: conv, Content: text, ContentType: "text", Metadata: raw})
+	p, err := s.Chat.PostTx(ctx, tx, author, Post{ConversationID: conv, Content: text, ContentType: "text", Metadata: raw, Calls: callsOf(t, asked)})
 	if k := fault.KindOf(err); err != nil && (k == fault.NotFound || k == fault.Forbidden) {
 		return view.Message{}, nil
 	}

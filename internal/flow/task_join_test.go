@@ -11,6 +11,7 @@ import (
 	"github.com/agntchat/agntchat/internal/ask"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/flow"
+	"github.com/agntchat/agntchat/internal/flow/flowtest"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/task"
 )
@@ -232,6 +233,61 @@ func TestT1_Plans(t *testing.T) {
 	if err != nil || len(c.Plan) != 3 || c.Plan[2].Status != task.StepSkipped || !strings.Contains(c.Summary, "1 of 3") {
 		t.Fatalf("%+v %v", c, err)
 	}
+}
+
+// TestT1_NotificationsTellTasksApart: who asked hears that a task has ended, who is to
+// do it that it was given to them, who is asked like of a mention; others as always.
+func TestT1_NotificationsTellTasksApart(t *testing.T) {
+	t.Parallel()
+	b := newTaskBench(t)
+	ada, bob := b.Person("Ada"), b.Person("Bob")
+	bot := b.Agent(ada, "Bot")
+	room := b.Room("group", ada, bob, bot)
+	s := b.join(bot, b.register(bot, "k", "i", 2, false))
+	told := func() map[id.Participant]string {
+		all := flowtest.EventsOf[flow.ConversationUpdated](b.World)
+		out := map[id.Participant]string{}
+		for _, r := range all[len(all)-1].To {
+			for _, p := range r.IDs {
+				if r.Category != nil {
+					out[p] = *r.Category
+				}
+			}
+		}
+		return out
+	}
+	expect := func(what, forAda, forBob string) {
+		t.Helper()
+		if got := told(); got[ada.ID] != forAda || got[bob.ID] != forBob {
+			t.Errorf("%s: Ada hears %q, Bob %q; want %q and %q", what, got[ada.ID], got[bob.ID], forAda, forBob)
+		}
+	}
+	v := b.ask(ada, room, "Count", bot)
+	expect("asked for", "agent_activity", "agent_activity")
+	b.accept(bot, s.nextTask())
+	if err := b.k.Ask(t.Context(), bot, v.ID, ask.Ask{Question: "Aloud?", Asked: []id.Participant{bob.ID}}); err != nil {
+		t.Fatal(err)
+	}
+	expect("a question", "agent_activity", "mentions")
+	if _, err := b.k.Cancel(t.Context(), ada, v.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	v = b.ask(ada, room, "Count again", bot)
+	b.accept(bot, s.nextTask())
+	if err := b.k.Finish(t.Context(), bot, v.ID, flow.TaskResult{Response: "42"}); err != nil {
+		t.Fatal(err)
+	}
+	expect("the result", "task_completed", "agent_activity")
+	v = b.ask(ada, room, "Fail", bot)
+	b.accept(bot, s.nextTask())
+	if err := b.k.Fail(t.Context(), bot, v.ID, "no", "", false); err != nil {
+		t.Fatal(err)
+	}
+	expect("the failure", "task_completed", "agent_activity")
+	if _, err := b.k.Create(t.Context(), bot, flow.NewTask{ConversationID: room, Title: "Look", AssignedTo: []id.Participant{bob.ID}}); err != nil {
+		t.Fatal(err)
+	}
+	expect("given to a person", "agent_activity", "task_assigned")
 }
 
 // TestT1_Steering: interrupt, reassign, retry with changes, and who may do it.
