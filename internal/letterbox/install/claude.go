@@ -56,7 +56,30 @@ func (o Options) claude() (Plan, error) {
 	if !o.Remove {
 		p.Next = []string{"Start Claude Code anew; /plugin shows " + pluginName + "."}
 	}
-	return p, nil
+	err = o.claudeRecords(&p)
+	return p, err
+}
+
+// claudeRecords plans what Claude Code itself notes of a marketplace and of a plugin when it loads them: with the first note it loads the plugin at its next start, not only at the one
+// after that; both go with the plugin.
+func (o Options) claudeRecords(p *Plan) error {
+	dir := filepath.Join(o.claudeDir(), "plugins")
+	known := edit{path: []string{marketName}, keep: true, once: true, value: object{
+		"source": object{"source": "directory", "path": o.market()}, "installLocation": o.market(), "lastUpdated": "2026-01-01T00:00:00.000Z",
+	}}
+	c, err := editJSON(filepath.Join(dir, "known_marketplaces.json"), []edit{known}, o.Remove)
+	if err != nil {
+		return err
+	}
+	p.Changes = append(p.Changes, c)
+	if !o.Remove {
+		return nil
+	}
+	if c, err = editJSON(filepath.Join(dir, "installed_plugins.json"), []edit{{path: []string{"plugins", pluginName + "@" + marketName}, keep: true}}, true); err != nil {
+		return err
+	}
+	p.Changes = append(p.Changes, c)
+	return nil
 }
 
 // awaitSeconds is how long a waiting hook lives, at most: a week.

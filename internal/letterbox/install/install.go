@@ -103,7 +103,7 @@ func (p Plan) Show(w io.Writer) error {
 			verb = "remove"
 		}
 		if _, _ = fmt.Fprintf(&b, "%s %s", verb, c.File); c.own {
-			_, _ = fmt.Fprintf(&b, " (%d lines)\n", len(lines(string(c.After))))
+			_, _ = fmt.Fprintf(&b, " (%d lines)\n", max(len(lines(string(c.Before))), len(lines(string(c.After)))))
 			continue
 		}
 		b.WriteString("\n")

@@ -13,6 +13,8 @@ import (
 type edit struct {
 	path  []string
 	value any
+	keep  bool // removed, it leaves the object that it was in
+	once  bool // one that is there already stays, whatever its value: its program changes it
 }
 
 // editJSON plans to set our members in a JSON file, or to take them out. Comments, order and layout of the rest stay. Objects on the way that are empty afterwards, and the
@@ -101,6 +103,9 @@ func (e edit) apply(doc *hujson.Value, remove bool) (changed bool, err error) {
 			if err := patch(doc, "remove", e.path[:n], nil); err != nil {
 				return false, err
 			}
+			if e.keep {
+				break
+			}
 		}
 		return true, nil
 	}
@@ -108,7 +113,7 @@ func (e edit) apply(doc *hujson.Value, remove bool) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if found != nil && sameJSON(found.Pack(), want) {
+	if found != nil && (e.once || sameJSON(found.Pack(), want)) {
 		return false, nil
 	}
 	for n := 1; n < len(e.path); n++ {

@@ -1,0 +1,78 @@
+//go:build unix
+
+package alarmcli_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agntchat/agntchat/internal/bridge/bridgetest"
+	"github.com/agntchat/agntchat/internal/bridge/bridgetest/fakemodel"
+)
+
+// claudeTool is how Claude Code's model knows a tool of the plugin.
+const claudeTool = "mcp__plugin_agnt-letters_agnt_letters__"
+
+// A real Claude Code finds the installed plugin valid, loads it by its settings, and runs its hooks and tools in turns of a session.
+func TestL5_ClaudeCodeRunsThePlugin(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	const theirs = "{\n  \"env\": {\n    \"MINE\": \"1\"\n  }\n}\n"
+	l.write("claude/settings.json", theirs)
+	l.letter("install", "claude", "-u", "alice")
+	l.letter("wake", "on", "-u", "alice")
+	market := filepath.Join(l.home, ".agnt", "letters", "claude")
+	for _, folder := range []string{market, filepath.Join(market, "agnt-letters")} {
+		if out := l.claude("plugin", "validate", folder); !strings.Contains(out, "Validation passed") || strings.Contains(out, "warning") {
+			t.Fatal(out)
+		}
+	}
+	// It waited before the session began: SessionStart hands it over. Another one comes while the model answers: Stop lets the turn go on, with the fixed text, and the
+	// model fetches it with the tool, though the session's id was told to nobody.
+	l.arrives("waited since yesterday")
+	gate := make(chan struct{})
+	l.model.On("how are things", fakemodel.Step{Text: "all fine", Gate: gate})
+	l.model.On("Letters of verified contacts wait", fakemodel.Step{Tools: []fakemodel.Tool{{Name: claudeTool + "letters_unread", Args: "{}"}}}, fakemodel.Step{Text: "bob came."})
+	done := make(chan string, 1)
+	go func() {
+		out, _ := l.run(bridgetest.CLI(t, "claude"), "-p", "how are things", "--output-format", "json", "--allowedTools", claudeTool+"letters_unread")
+		done <- out
+	}()
+	l.model.WaitFor("how are things")
+	l.arrives("came meanwhile")
+	close(gate)
+	if out := <-done; !strings.Contains(out, "bob came.") {
+		t.Fatal(out)
+	}
+	first := l.asked("/v1/messages", "how are things")[0].Raw
+	if quoted(first, "waited since yesterday") != 1 || strings.Contains(first, "came meanwhile") {
+		t.Fatalf("the first request: %s", first)
+	}
+	woken := l.asked("/v1/messages", "Letters of verified contacts wait")
+	if len(woken) < 2 || strings.Contains(woken[0].Raw, "came meanwhile") {
+		t.Fatalf("%d requests after the wake, or the wake carries a letter", len(woken))
+	}
+	last := woken[len(woken)-1].Raw
+	if quoted(last, "came meanwhile") != 1 || quoted(last, "waited since yesterday") != 1 {
+		t.Fatalf("the last request: %s", last)
+	}
+	if list, err := l.reg.List(); err != nil || len(list) != 0 {
+		t.Fatalf("the session ended and is registered: %v %v", list, err)
+	}
+	if out := l.claude("plugin", "list"); !strings.Contains(out, "agnt-letters@agntchat") || !strings.Contains(out, "enabled") {
+		t.Fatal(out)
+	}
+
+	// Taken out, nothing of it is left, and Claude Code does not miss it.
+	l.letter("uninstall", "claude")
+	if text := l.read("claude/settings.json"); text != theirs {
+		t.Fatalf("settings: %s", text)
+	}
+	if out := l.claude("plugin", "list"); strings.Contains(out, "agnt-letters") {
+		t.Fatal(out)
+	}
+	if out := l.claude("plugin", "marketplace", "list"); strings.Contains(out, "agntchat") {
+		t.Fatal(out)
+	}
+}
