@@ -405,7 +405,7 @@ func TestL2_InitAndConfig(t *testing.T) {
 	}
 }
 
-// 6.1 share, show: history is kept when asked for, sealed, and shown in order; control characters are not.
+// 6.1 share, show, 6.3: history is kept when asked for, sealed, and shown in order; control characters are not.
 func TestL2_HistoryAndShow(t *testing.T) {
 	t.Parallel()
 	w := plainWorld(t)

@@ -160,7 +160,7 @@ func (c *Call) id(ctx context.Context) error {
 		return c.printf("%s", invitation(me, name, relay, code))
 	case c.Has("--invite-reply"):
 		return c.printf("```bash\n# Add me as a contact:\nagnt letter add %s --peer %s --verify\n```", me.Address, quote(firstOf(name, "me")))
-	case c.Has("--card"):
+	case c.Has("--card") && !c.Has("--json"):
 		return c.printf("Name: %s\nFingerprint: %s\nRelay: %s\nVerified: yes\nIdentity key: %s\nSigning key: %s", post.Printable(name, 80), me.Address, relay, me.IdentityKey, me.SigningKey)
 	case c.Has("--json"):
 		return c.line(post.Object{}.Add("fingerprint", me.Address).Add("name", name).Add("identity_key", me.IdentityKey).Add("signing_key", me.SigningKey).

@@ -91,6 +91,9 @@ func (r *Relay) Wipe() {
 // LoseMail forgets the letters.
 func (r *Relay) LoseMail() { r.Lock(func() { r.mail = nil }) }
 
+// ForgetRefusals is the end of every refusal's time.
+func (r *Relay) ForgetRefusals() { r.Lock(func() { clear(r.refused) }) }
+
 // Mail are the letters for an address.
 func (r *Relay) Mail(to string) (list []Mail) {
 	r.Lock(func() {

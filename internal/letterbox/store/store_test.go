@@ -35,7 +35,7 @@ func do(t *testing.T, s *store.Store, fn func(*store.Tx) error) {
 	}
 }
 
-// What is sealed opens with the right passphrase only, whose cost is the store's own; nothing of it stands in the file.
+// 8.1 bug 7: what is sealed opens with the right passphrase only, whose cost is the store's own; nothing of it stands in the file.
 func TestL2_Sealed(t *testing.T) {
 	t.Parallel()
 	s := create(t, store.NewPassphrase("open sesame"))
