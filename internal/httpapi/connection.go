@@ -81,16 +81,20 @@ func (c Connection) read(w http.ResponseWriter, r *http.Request) (flow.Connectio
 	return e, nil
 }
 
+func (c Connection) answer(w http.ResponseWriter, status int, v connection.Connection, err error) error {
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, status, wire.APIAnswer{API: present.API(v)})
+}
+
 func (c Connection) create(w http.ResponseWriter, r *http.Request) error {
 	e, err := c.read(w, r)
 	if err != nil {
 		return err
 	}
 	v, err := c.Connections.Create(r.Context(), httpx.Actor(r.Context()), e)
-	if err != nil {
-		return err
-	}
-	return httpx.JSON(w, http.StatusCreated, wire.APIAnswer{API: present.API(v)})
+	return c.answer(w, http.StatusCreated, v, err)
 }
 
 func (c Connection) edit(w http.ResponseWriter, r *http.Request) error {
@@ -103,10 +107,7 @@ func (c Connection) edit(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	v, err := c.Connections.Edit(r.Context(), httpx.Actor(r.Context()), cid, e)
-	if err != nil {
-		return err
-	}
-	return httpx.JSON(w, http.StatusOK, wire.APIAnswer{API: present.API(v)})
+	return c.answer(w, http.StatusOK, v, err)
 }
 
 func (c Connection) remove(w http.ResponseWriter, r *http.Request) error {

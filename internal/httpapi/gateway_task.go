@@ -1,11 +1,13 @@
 package httpapi
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/agntchat/agntchat/internal/access"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/httpx"
@@ -25,31 +27,20 @@ type GatewayTask struct {
 // Mount mounts the routes.
 func (g GatewayTask) Mount(r chi.Router) {
 	h := func(f httpx.HandlerFunc) http.HandlerFunc { return httpx.Wrap(g.Log, f) }
-	r.Post("/gateway/tasks/{row}/accept", h(g.accept))
+	r.Post("/gateway/tasks/{row}/accept", h(onRun(g.accept)))
 	r.Post("/gateway/tasks/{row}/progress", h(g.progress))
-	r.Post("/gateway/tasks/{row}/claim-step", h(g.claimStep))
-	r.Post("/gateway/tasks/{row}/step-progress", h(g.stepProgress))
-	r.Post("/gateway/tasks/{row}/extend-plan", h(g.extendPlan))
+	r.Post("/gateway/tasks/{row}/claim-step", h(onRun(g.claimStep)))
+	r.Post("/gateway/tasks/{row}/step-progress", h(onRun(g.stepProgress)))
+	r.Post("/gateway/tasks/{row}/extend-plan", h(onRun(g.extendPlan)))
 	r.Post("/gateway/tasks/{row}/complete", h(g.complete))
-	r.Post("/gateway/tasks/{row}/release", h(g.release))
+	r.Post("/gateway/tasks/{row}/release", h(onRun(g.release)))
 	r.Post("/gateway/task-requests", h(g.requests))
 }
 
 // accept answers 200 to the run that may begin, 409 already_accepted to a second
 // delivery, 403 executor_not_owned to who does not hold it, 404 when it is over.
-func (g GatewayTask) accept(w http.ResponseWriter, r *http.Request) error {
-	var in wire.GatewayTaskCall
-	if err := httpx.Decode(w, r, &in); err != nil {
-		return err
-	}
-	c, err := held(r, in.ExecutorID, in.Generation)
-	if err != nil {
-		return err
-	}
-	if err := g.Tasks.Accept(r.Context(), httpx.Actor(r.Context()), c); err != nil {
-		return err
-	}
-	return httpx.JSON(w, http.StatusOK, wire.GatewayTaskDone{Status: "accepted"})
+func (g GatewayTask) accept(ctx context.Context, actor access.Actor, c flow.HeldClaim, _ wire.GatewayTaskCall) (any, error) {
+	return wire.GatewayTaskDone{Status: "accepted"}, g.Tasks.Accept(ctx, actor, c)
 }
 
 // progress answers 403 or 404 when the task is over for this run (bridge 2.8).
@@ -79,55 +70,22 @@ func (g GatewayTask) progress(w http.ResponseWriter, r *http.Request) error {
 	return httpx.JSON(w, http.StatusOK, wire.GatewayTaskDone{Status: "ok"})
 }
 
-func (g GatewayTask) claimStep(w http.ResponseWriter, r *http.Request) error {
-	var in wire.GatewayTaskCall
-	if err := httpx.Decode(w, r, &in); err != nil {
-		return err
-	}
-	c, err := held(r, in.ExecutorID, in.Generation)
-	if err != nil {
-		return err
-	}
-	out, err := g.Tasks.ClaimStep(r.Context(), httpx.Actor(r.Context()), c)
-	if err != nil {
-		return err
-	}
-	return httpx.JSON(w, http.StatusOK, present.StepClaimed(out))
+func (g GatewayTask) claimStep(ctx context.Context, actor access.Actor, c flow.HeldClaim, _ wire.GatewayTaskCall) (any, error) {
+	out, err := g.Tasks.ClaimStep(ctx, actor, c)
+	return present.StepClaimed(out), err
 }
 
-func (g GatewayTask) stepProgress(w http.ResponseWriter, r *http.Request) error {
-	var in wire.GatewayTaskStep
-	if err := httpx.Decode(w, r, &in); err != nil {
-		return err
-	}
-	c, err := held(r, in.ExecutorID, in.Generation)
-	if err != nil {
-		return err
-	}
-	if err := g.Tasks.ReportStep(r.Context(), httpx.Actor(r.Context()), c, in.StepID, task.StepStatus(in.Status), in.Result); err != nil {
-		return err
-	}
-	return httpx.JSON(w, http.StatusOK, wire.GatewayTaskDone{Status: "ok"})
+func (g GatewayTask) stepProgress(ctx context.Context, actor access.Actor, c flow.HeldClaim, in wire.GatewayTaskStep) (any, error) {
+	return wire.GatewayTaskDone{Status: "ok"}, g.Tasks.ReportStep(ctx, actor, c, in.StepID, task.StepStatus(in.Status), in.Result)
 }
 
-func (g GatewayTask) extendPlan(w http.ResponseWriter, r *http.Request) error {
-	var in wire.GatewayTaskPlan
-	if err := httpx.DecodeLimit(w, r, &in, maxMessageBody); err != nil {
-		return err
-	}
-	c, err := held(r, in.ExecutorID, in.Generation)
-	if err != nil {
-		return err
-	}
+func (g GatewayTask) extendPlan(ctx context.Context, actor access.Actor, c flow.HeldClaim, in wire.GatewayTaskPlan) (any, error) {
 	steps, err := flow.StepsOf(in.Steps)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	plan, err := g.Tasks.ExtendPlan(r.Context(), httpx.Actor(r.Context()), c, steps)
-	if err != nil {
-		return err
-	}
-	return httpx.JSON(w, http.StatusOK, present.Plan(plan))
+	plan, err := g.Tasks.ExtendPlan(ctx, actor, c, steps)
+	return present.Plan(plan), err
 }
 
 // complete is the end of a run in one call, of our own bridge.
@@ -162,19 +120,8 @@ func (g GatewayTask) complete(w http.ResponseWriter, r *http.Request) error {
 	return httpx.JSON(w, http.StatusOK, wire.GatewayTaskDone{Status: "completed", TaskStatus: string(status)})
 }
 
-func (g GatewayTask) release(w http.ResponseWriter, r *http.Request) error {
-	var in wire.GatewayTaskCall
-	if err := httpx.Decode(w, r, &in); err != nil {
-		return err
-	}
-	c, err := held(r, in.ExecutorID, in.Generation)
-	if err != nil {
-		return err
-	}
-	if err := g.Tasks.GiveBack(r.Context(), httpx.Actor(r.Context()), c); err != nil {
-		return err
-	}
-	return httpx.JSON(w, http.StatusOK, wire.GatewayTaskDone{Status: "released"})
+func (g GatewayTask) release(ctx context.Context, actor access.Actor, c flow.HeldClaim, _ wire.GatewayTaskCall) (any, error) {
+	return wire.GatewayTaskDone{Status: "released"}, g.Tasks.GiveBack(ctx, actor, c)
 }
 
 // requests makes the tasks of an agent's <task_request> blocks (bridge 5.7).

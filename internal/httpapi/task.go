@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/agntchat/agntchat/internal/access"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/httpx"
@@ -33,16 +35,16 @@ func (t Task) Mount(r chi.Router) {
 	r.Post("/conversations/{conversation}/tasks", h(t.create))
 	r.Get("/tasks", h(t.list))
 	r.Get("/tasks/{task}", h(t.get))
-	r.Patch("/tasks/{task}", h(t.edit))
-	r.Patch("/tasks/{task}/status", h(t.status))
-	r.Post("/tasks/{task}/accept", h(t.accept))
-	r.Post("/tasks/{task}/reject", h(t.reject))
-	r.Post("/tasks/{task}/cancel", h(t.cancel))
-	r.Post("/tasks/{task}/interrupt", h(t.interrupt))
-	r.Post("/tasks/{task}/reassign", h(t.reassign))
+	r.Patch("/tasks/{task}", h(onTask(maxMessageBody, t.edit)))
+	r.Patch("/tasks/{task}/status", h(onTask(maxMessageBody, t.status)))
+	r.Post("/tasks/{task}/accept", h(onTask(httpx.MaxBody, t.accept)))
+	r.Post("/tasks/{task}/reject", h(onTask(httpx.MaxBody, t.reject)))
+	r.Post("/tasks/{task}/cancel", h(onTask(httpx.MaxBody, t.cancel)))
+	r.Post("/tasks/{task}/interrupt", h(onTask(httpx.MaxBody, t.interrupt)))
+	r.Post("/tasks/{task}/reassign", h(onTask(httpx.MaxBody, t.reassign)))
 	r.Post("/tasks/{task}/retry", h(t.retry))
-	r.Post("/tasks/{task}/revision", h(t.revision))
-	r.Post("/tasks/{task}/watch", h(t.watch))
+	r.Post("/tasks/{task}/revision", h(onTask(httpx.MaxBody, t.revision)))
+	r.Post("/tasks/{task}/watch", h(onTask(httpx.MaxBody, t.watch)))
 	r.Post("/tasks/{task}/asks/{ask}/answer", h(t.answer))
 	r.Get("/tasks/{task}/events", h(t.events))
 	r.Get("/agents/{agent}/task-queue", h(t.queue))
@@ -54,14 +56,6 @@ func taskID(r *http.Request) (id.Task, error) {
 		return t, fault.ErrNotFound
 	}
 	return t, nil
-}
-
-// one answers with the bare task.
-func one(w http.ResponseWriter, v flow.TaskView, err error) error {
-	if err != nil {
-		return err
-	}
-	return httpx.JSON(w, http.StatusOK, present.Task(v))
 }
 
 // duplicateError is a 409 without an error key: the caller reads it as a result (bridge 3.1).
@@ -85,12 +79,8 @@ func (t Task) create(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	n := flow.NewTask{ConversationID: conv, Title: in.Title, Description: in.Description, Metadata: in.Metadata, Priority: in.Priority}
-	for _, a := range append(in.AssignedTo, in.AssignedToOld...) {
-		p, err := id.Parse[id.Participant](a)
-		if err != nil {
-			return fault.New(fault.Invalid, "invalid_assignees_not_uuid", "assignedTo must be a list of participant ids.").With("assignedTo", "format", "not an id")
-		}
-		n.AssignedTo = append(n.AssignedTo, p)
+	if n.AssignedTo, err = assignees(append(in.AssignedTo, in.AssignedToOld...)); err != nil {
+		return err
 	}
 	for _, d := range in.DependsOn {
 		x, err := id.Parse[id.Task](d)
@@ -241,25 +231,15 @@ func (t Task) events(w http.ResponseWriter, r *http.Request) error {
 	return httpx.JSON(w, http.StatusOK, out)
 }
 
-func (t Task) edit(w http.ResponseWriter, r *http.Request) error {
-	tid, err := taskID(r)
-	if err != nil {
-		return err
-	}
-	var in wire.TaskPatch
-	if err := httpx.DecodeLimit(w, r, &in, maxMessageBody); err != nil {
-		return err
-	}
-	actor := httpx.Actor(r.Context())
+func (t Task) edit(ctx context.Context, actor access.Actor, tid id.Task, in wire.TaskPatch) (flow.TaskView, error) {
 	if in.Status != nil { // a sandbox of a stock bridge sends it here (bridge 3.7)
-		v, err := t.Tasks.SetStatus(r.Context(), actor, tid, task.Status(*in.Status), flow.TaskResult{Summary: in.Summary})
-		return one(w, v, err)
+		return t.Tasks.SetStatus(ctx, actor, tid, task.Status(*in.Status), flow.TaskResult{Summary: in.Summary})
 	}
 	e := flow.Edit{Title: in.Title, Description: in.Description, Priority: in.Priority}
 	if len(in.Deadline) > 0 {
 		var at *wire.Time
 		if err := json.Unmarshal(in.Deadline, &at); err != nil {
-			return fault.New(fault.Invalid, "invalid", "deadline must be a time or null.").With("deadline", "format", "RFC 3339")
+			return flow.TaskView{}, fault.New(fault.Invalid, "invalid", "deadline must be a time or null.").With("deadline", "format", "RFC 3339")
 		}
 		var when *time.Time
 		if at != nil {
@@ -267,92 +247,63 @@ func (t Task) edit(w http.ResponseWriter, r *http.Request) error {
 		}
 		e.Deadline = &when
 	}
-	v, err := t.Tasks.Change(r.Context(), actor, tid, e)
-	return one(w, v, err)
+	return t.Tasks.Change(ctx, actor, tid, e)
 }
 
 // status answers 422 terminal_via_complete_task to an agent that sets an end.
-func (t Task) status(w http.ResponseWriter, r *http.Request) error {
-	tid, err := taskID(r)
-	if err != nil {
-		return err
-	}
-	var in wire.TaskStatusPatch
-	if err := httpx.DecodeLimit(w, r, &in, maxMessageBody); err != nil {
-		return err
-	}
-	v, err := t.Tasks.SetStatus(r.Context(), httpx.Actor(r.Context()), tid, task.Status(in.Status), flow.TaskResult{
+func (t Task) status(ctx context.Context, actor access.Actor, tid id.Task, in wire.TaskStatusPatch) (flow.TaskView, error) {
+	return t.Tasks.SetStatus(ctx, actor, tid, task.Status(in.Status), flow.TaskResult{
 		Response: in.Response, Summary: in.Summary, Silent: in.Silent, CompletionDetails: in.CompletionDetails, ResultData: in.ResultData,
 	})
-	return one(w, v, err)
 }
 
-func (t Task) accept(w http.ResponseWriter, r *http.Request) error {
-	tid, err := taskID(r)
-	if err != nil {
-		return err
-	}
-	v, err := t.Tasks.AcceptByREST(r.Context(), httpx.Actor(r.Context()), tid)
-	return one(w, v, err)
+func (t Task) accept(ctx context.Context, actor access.Actor, tid id.Task, _ any) (flow.TaskView, error) {
+	return t.Tasks.AcceptByREST(ctx, actor, tid)
 }
 
-func (t Task) reject(w http.ResponseWriter, r *http.Request) error {
-	tid, err := taskID(r)
-	if err != nil {
-		return err
-	}
-	var in wire.TaskReason
-	if err := httpx.Decode(w, r, &in); err != nil {
-		return err
-	}
-	v, err := t.Tasks.Reject(r.Context(), httpx.Actor(r.Context()), tid, in.Reason)
-	return one(w, v, err)
+func (t Task) reject(ctx context.Context, actor access.Actor, tid id.Task, in wire.TaskReason) (flow.TaskView, error) {
+	return t.Tasks.Reject(ctx, actor, tid, in.Reason)
 }
 
-func (t Task) cancel(w http.ResponseWriter, r *http.Request) error {
-	tid, err := taskID(r)
-	if err != nil {
-		return err
-	}
-	var in wire.TaskReason
-	if err := httpx.Decode(w, r, &in); err != nil {
-		return err
-	}
-	v, err := t.Tasks.Cancel(r.Context(), httpx.Actor(r.Context()), tid, in.Reason)
-	return one(w, v, err)
+func (t Task) cancel(ctx context.Context, actor access.Actor, tid id.Task, in wire.TaskReason) (flow.TaskView, error) {
+	return t.Tasks.Cancel(ctx, actor, tid, in.Reason)
 }
 
-func (t Task) interrupt(w http.ResponseWriter, r *http.Request) error {
-	tid, err := taskID(r)
-	if err != nil {
-		return err
-	}
-	var in wire.TaskInterrupt
-	if err := httpx.Decode(w, r, &in); err != nil {
-		return err
-	}
-	v, err := t.Tasks.Interrupt(r.Context(), httpx.Actor(r.Context()), tid, in.Message)
-	return one(w, v, err)
+func (t Task) interrupt(ctx context.Context, actor access.Actor, tid id.Task, in wire.TaskInterrupt) (flow.TaskView, error) {
+	return t.Tasks.Interrupt(ctx, actor, tid, in.Message)
 }
 
-func (t Task) reassign(w http.ResponseWriter, r *http.Request) error {
-	tid, err := taskID(r)
-	if err != nil {
-		return err
-	}
-	var in wire.TaskReassign
-	if err := httpx.Decode(w, r, &in); err != nil {
-		return err
-	}
+func (t Task) reassign(ctx context.Context, actor access.Actor, tid id.Task, in wire.TaskReassign) (flow.TaskView, error) {
 	if len(in.AssignedTo) != 1 {
-		return fault.New(fault.Invalid, "invalid", "Name who is to do it now.").With("assignedTo", "count", "exactly one")
+		return flow.TaskView{}, fault.New(fault.Invalid, "invalid", "Name who is to do it now.").With("assignedTo", "count", "exactly one")
 	}
-	who, err := id.Parse[id.Participant](in.AssignedTo[0])
+	who, err := assignees(in.AssignedTo)
 	if err != nil {
-		return fault.New(fault.Invalid, "invalid_assignees_not_uuid", "assignedTo must be a list of participant ids.").With("assignedTo", "format", "not an id")
+		return flow.TaskView{}, err
 	}
-	v, err := t.Tasks.Reassign(r.Context(), httpx.Actor(r.Context()), tid, who)
-	return one(w, v, err)
+	return t.Tasks.Reassign(ctx, actor, tid, who[0])
+}
+
+func (t Task) revision(ctx context.Context, actor access.Actor, tid id.Task, in wire.TaskRevision) (flow.TaskView, error) {
+	return t.Tasks.Revise(ctx, actor, tid, in.Feedback)
+}
+
+// watch lets a person who may see the task look into the room of its work.
+func (t Task) watch(ctx context.Context, actor access.Actor, tid id.Task, _ any) (flow.TaskView, error) {
+	return t.Tasks.Watch(ctx, actor, tid)
+}
+
+// assignees reads who is to do a task.
+func assignees(list []string) ([]id.Participant, error) {
+	out := make([]id.Participant, 0, len(list))
+	for _, s := range list {
+		p, err := id.Parse[id.Participant](s)
+		if err != nil {
+			return nil, fault.New(fault.Invalid, "invalid_assignees_not_uuid", "assignedTo must be a list of participant ids.").With("assignedTo", "format", "not an id")
+		}
+		out = append(out, p)
+	}
+	return out, nil
 }
 
 // retry answers 201 with the new task.
@@ -366,41 +317,14 @@ func (t Task) retry(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	a := flow.Again{Title: in.Title, Description: in.Description, Feedback: in.Feedback}
-	for _, s := range in.AssignedTo {
-		p, err := id.Parse[id.Participant](s)
-		if err != nil {
-			return fault.New(fault.Invalid, "invalid_assignees_not_uuid", "assignedTo must be a list of participant ids.").With("assignedTo", "format", "not an id")
-		}
-		a.AssignedTo = append(a.AssignedTo, p)
+	if a.AssignedTo, err = assignees(in.AssignedTo); err != nil {
+		return err
 	}
 	v, err := t.Tasks.Retry(r.Context(), httpx.Actor(r.Context()), tid, a)
 	if err != nil {
 		return err
 	}
 	return httpx.JSON(w, http.StatusCreated, present.Task(v))
-}
-
-func (t Task) revision(w http.ResponseWriter, r *http.Request) error {
-	tid, err := taskID(r)
-	if err != nil {
-		return err
-	}
-	var in wire.TaskRevision
-	if err := httpx.Decode(w, r, &in); err != nil {
-		return err
-	}
-	v, err := t.Tasks.Revise(r.Context(), httpx.Actor(r.Context()), tid, in.Feedback)
-	return one(w, v, err)
-}
-
-// watch lets a person who may see the task look into the room of its work.
-func (t Task) watch(w http.ResponseWriter, r *http.Request) error {
-	tid, err := taskID(r)
-	if err != nil {
-		return err
-	}
-	v, err := t.Tasks.Watch(r.Context(), httpx.Actor(r.Context()), tid)
-	return one(w, v, err)
 }
 
 func (t Task) answer(w http.ResponseWriter, r *http.Request) error {
@@ -417,7 +341,10 @@ func (t Task) answer(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	v, err := t.Tasks.Answer(r.Context(), httpx.Actor(r.Context()), tid, a, in.Answer)
-	return one(w, v, err)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, present.Task(v))
 }
 
 // listOrOne reads a list of strings, or one.

@@ -268,6 +268,11 @@ type GatewayTaskCall struct {
 	Generation *int64 `json:"generation,omitempty"`
 }
 
+// Holder is who calls, and with which claim.
+func (c GatewayTaskCall) Holder() (executor string, generation *int64) {
+	return c.ExecutorID, c.Generation
+}
+
 // GatewayTaskProgress is the body of POST …/progress; further keys are free.
 type GatewayTaskProgress struct {
 	ExecutorID  string  `json:"executor_id"`
@@ -279,18 +284,16 @@ type GatewayTaskProgress struct {
 
 // GatewayTaskStep is the body of POST …/step-progress.
 type GatewayTaskStep struct {
-	ExecutorID string `json:"executor_id"`
-	Generation *int64 `json:"generation,omitempty"`
-	StepID     string `json:"step_id"`
-	Status     string `json:"status"`
-	Result     Map    `json:"result"`
+	GatewayTaskCall
+	StepID string `json:"step_id"`
+	Status string `json:"status"`
+	Result Map    `json:"result"`
 }
 
 // GatewayTaskPlan is the body of POST …/extend-plan: steps {id, title, prompt, depends_on}.
 type GatewayTaskPlan struct {
-	ExecutorID string           `json:"executor_id"`
-	Generation *int64           `json:"generation,omitempty"`
-	Steps      []map[string]Map `json:"steps"`
+	GatewayTaskCall
+	Steps []map[string]Map `json:"steps"`
 }
 
 // GatewayStepClaimed answers claim-step (bridge 2.8).

@@ -1679,6 +1679,51 @@ export interface MCPContent {
   text: string;
 }
 
+// --- letter_address.go
+
+/**
+ * LetterAddress is where an agent can be written to with encrypted letters, as its bridge reported it (ours). The address is the
+ * hash of both keys; whoever fetches keys for it checks that.
+ */
+export interface LetterAddress {
+  /** 32 hexadecimal characters */
+  fingerprint: string;
+  /** base64 without padding */
+  identityKey: string;
+  /** base64 without padding */
+  signingKey: string;
+  relayUrl: string;
+  since: Time;
+}
+
+/** FormerLetterAddress is one that is no longer in force. */
+export interface FormerLetterAddress {
+  fingerprint: string;
+  since: Time;
+  until: Time;
+}
+
+/** LetterAddresses answers GET /api/agents/:id/letter-address (ours). */
+export interface LetterAddresses {
+  /** null when the agent has none */
+  letterAddress: LetterAddress | null;
+  /** the newest first */
+  former: FormerLetterAddress[];
+}
+
+/**
+ * LetterAddressPut is the body of PUT /api/agents/me/letter-address (ours). The signature is that of the signing key over the text
+ * of letter.AddressText: only who has the keys can report them.
+ */
+export interface LetterAddressPut {
+  fingerprint: string;
+  identityKey: string;
+  signingKey: string;
+  relayUrl: string;
+  /** base64 */
+  signature: string;
+}
+
 // --- message.go
 
 /** Message is one row of a timeline (desktop 5.2, bridge 4.1). messageSeq is ours. */
@@ -2300,18 +2345,14 @@ export interface GatewayTaskProgress {
 }
 
 /** GatewayTaskStep is the body of POST …/step-progress. */
-export interface GatewayTaskStep {
-  executor_id: string;
-  generation?: number;
+export interface GatewayTaskStep extends GatewayTaskCall {
   step_id: string;
   status: string;
   result: Map;
 }
 
 /** GatewayTaskPlan is the body of POST …/extend-plan: steps {id, title, prompt, depends_on}. */
-export interface GatewayTaskPlan {
-  executor_id: string;
-  generation?: number;
+export interface GatewayTaskPlan extends GatewayTaskCall {
   steps: Record<string, Map>[];
 }
 

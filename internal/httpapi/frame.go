@@ -1,0 +1,58 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/agntchat/agntchat/internal/access"
+	"github.com/agntchat/agntchat/internal/flow"
+	"github.com/agntchat/agntchat/internal/httpx"
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/present"
+)
+
+// onTask is the frame of a change of one task: its id and the body, of at most limit
+// bytes, are read, and it is answered as it is then. Calls without a body have any In.
+func onTask[In any](limit int64, do func(ctx context.Context, actor access.Actor, t id.Task, in In) (flow.TaskView, error)) httpx.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		tid, err := taskID(r)
+		if err != nil {
+			return err
+		}
+		var in In
+		if err := httpx.DecodeLimit(w, r, &in, limit); err != nil {
+			return err
+		}
+		v, err := do(r.Context(), httpx.Actor(r.Context()), tid, in)
+		if err != nil {
+			return err
+		}
+		return httpx.JSON(w, http.StatusOK, present.Task(v))
+	}
+}
+
+// runCall is the body of a call of a run that holds a queue row.
+type runCall interface {
+	Holder() (executor string, generation *int64)
+}
+
+// onRun is the frame of such calls: the body and the claim are read, and what do
+// gives is answered.
+func onRun[In runCall](do func(ctx context.Context, actor access.Actor, c flow.HeldClaim, in In) (any, error)) httpx.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		var in In
+		if err := httpx.DecodeLimit(w, r, &in, maxMessageBody); err != nil {
+			return err
+		}
+		executor, generation := in.Holder()
+		c, err := held(r, executor, generation)
+		if err != nil {
+			return err
+		}
+		out, err := do(r.Context(), httpx.Actor(r.Context()), c, in)
+		if err != nil {
+			return err
+		}
+		return httpx.JSON(w, http.StatusOK, out)
+	}
+}
