@@ -4,10 +4,12 @@ import (
 	"context"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/agntchat/agntchat/internal/letterbox/alarmcli"
 	"github.com/agntchat/agntchat/internal/letterbox/cli"
+	"github.com/agntchat/agntchat/internal/letterbox/follow"
 	"github.com/agntchat/agntchat/internal/letterbox/spool"
 	"github.com/agntchat/agntchat/internal/letterbox/store"
 )
@@ -19,7 +21,8 @@ func runLetter(ctx context.Context, args []string, env environment, in io.Reader
 		st, err := f.Stat()
 		terminal = err == nil && st.Mode()&os.ModeCharDevice != 0
 	}
-	return cli.Run(ctx, args, env.letter, cli.Streams{In: in, Out: out, Err: errOut, Terminal: terminal}, store.DefaultCost, alarms(env).Commands()...)
+	return cli.Run(ctx, args, env.letter, cli.Streams{In: in, Out: out, Err: errOut, Terminal: terminal}, store.DefaultCost,
+		slices.Concat(follow.Commands(version), alarms(env).Commands())...)
 }
 
 // alarms bring letters into the sessions of agents.

@@ -97,7 +97,7 @@ func (w *Writer) rotate(ctx context.Context, h *held) (bool, error) {
 	}
 	h.File = next
 	if renamed != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // see above
 	}
 	if err := lockfile.SyncDir(filepath.Dir(h.path)); err != nil {
 		return true, fmt.Errorf("rotate spool: %w", err)

@@ -1,0 +1,81 @@
+package follow
+
+import (
+	"testing"
+	"time"
+)
+
+// Failures are tried again later each time, with a random part, and never later than five minutes; a relay that says that we call too
+// often is left alone for half a minute.
+func TestL3_Backoff(t *testing.T) {
+	t.Parallel()
+	for failures := 1; failures < 40; failures++ {
+		want := min(firstPause<<min(failures-1, 30), mostPause)
+		low, high := want, time.Duration(0)
+		for range 200 {
+			d := backoff(failures, false)
+			low, high = min(low, d), max(high, d)
+			if b := backoff(failures, true); b < busyPause || b > mostPause {
+				t.Fatalf("%d failures at a busy relay: %s", failures, b)
+			}
+		}
+		if low < want/2 || high > want || high-low < want/8 {
+			t.Fatalf("%d failures: between %s and %s, want up to %s", failures, low, high, want)
+		}
+	}
+}
+
+// Without push it looks every two seconds while letters come, then ever more slowly, and at last at the interval.
+func TestL3_PollsFasterWhileATalkIsHot(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ since, interval, want time.Duration }{
+		{0, time.Minute, 2 * time.Second}, {20 * time.Second, time.Minute, 2 * time.Second}, {time.Minute, time.Minute, 6 * time.Second},
+		{10 * time.Minute, time.Minute, time.Minute}, {time.Hour, time.Minute, time.Minute}, {time.Hour, 5 * time.Second, 5 * time.Second}, {0, time.Second, time.Second},
+	} {
+		if got := pollEvery(c.since, c.interval); got != c.want {
+			t.Errorf("%s after a letter: %s, want %s", c.since, got, c.want)
+		}
+	}
+	for in, want := range map[time.Duration]time.Duration{0: time.Minute, time.Second: 5 * time.Second, time.Minute: time.Minute, 1000 * time.Hour: 24 * time.Hour} {
+		if got := Clamp(in); got != want {
+			t.Errorf("interval %s: %s, want %s", in, got, want)
+		}
+	}
+}
+
+// What is due when: everything at first, letters and requests at a hint, and otherwise each in its own time.
+func TestL3_Schedule(t *testing.T) {
+	t.Parallel()
+	c := Config{Interval: time.Minute, Invites: true}
+	now := time.Now()
+	var s schedule
+	all := turn{true, true, true, true}
+	if got := s.take(now, false); got != all {
+		t.Fatalf("at first: %+v", got)
+	}
+	s.done(now, all, c, false, false)
+	if got := s.next(now, c); got != requestsEvery {
+		t.Fatalf("next look after %s", got)
+	}
+	if got := s.take(now.Add(requestsEvery), false); got != (turn{requests: true}) {
+		t.Fatalf("after ten seconds: %+v", got)
+	}
+	if got := s.take(now.Add(time.Second), true); got != (turn{letters: true, requests: true}) {
+		t.Fatalf("at a hint: %+v", got)
+	}
+	c.Invites = false
+	s.done(now, all, c, false, true)
+	if got := s.next(now, c); got < hotPause*9/10 || got > hotPause*11/10 {
+		t.Fatalf("after a letter: %s", got)
+	}
+	s.done(now, all, c, true, true)
+	if got := s.next(now, c); got < c.Interval*9/10 || got > c.Interval*11/10 {
+		t.Fatalf("after a letter with push: %s", got)
+	}
+	if got := s.take(now.Add(2*time.Hour), false); got != all {
+		t.Fatalf("hours later: %+v", got)
+	}
+	if got := s.next(now.Add(time.Hour), c); got != 0 {
+		t.Fatalf("a look that is late: %s", got)
+	}
+}
