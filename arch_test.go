@@ -23,7 +23,7 @@ var floors = map[string]int{
 	"internal/id": 0, "internal/fault": 0, "internal/event": 0, "internal/wire": 0, "internal/wire/letter": 0, "migrations": 0, "web": 0, "integrations": 0,
 	"internal/access": 1, "internal/config": 1, "internal/obs": 1, "internal/pg": 1, "internal/pg/pgembed": 1, "internal/claim": 1, "internal/jobs": 1,
 	"internal/blob": 1, "internal/limit": 1, "internal/outbound": 1, "internal/document": 1, "internal/websearch": 1, "internal/secret": 1, "internal/realtime": 1, "internal/realtime/phx": 1, "internal/realtime/socket": 1, "internal/realtime/presence": 1, "internal/realtime/stream": 1,
-	"internal/participant": 2, "internal/account": 2, "internal/workspace": 2, "internal/agent": 2, "internal/executor": 2, "internal/chat": 2, "internal/turn": 2, "internal/task": 2, "internal/ask": 2, "internal/tool": 2, "internal/file": 2, "internal/connection": 2, "internal/approval": 2, "internal/external": 2, "internal/letter": 2,
+	"internal/participant": 2, "internal/account": 2, "internal/workspace": 2, "internal/agent": 2, "internal/executor": 2, "internal/chat": 2, "internal/turn": 2, "internal/task": 2, "internal/ask": 2, "internal/tool": 2, "internal/file": 2, "internal/memory": 2, "internal/connection": 2, "internal/approval": 2, "internal/external": 2, "internal/letter": 2,
 	"internal/speak": 3, "internal/view": 3, "internal/directive": 3, "internal/flow": 3,
 	"internal/present": 4, "internal/httpx": 4, "internal/httpapi": 4, "internal/channel": 4, "internal/worker": 4, "internal/relay": 4,
 	"internal/app": 5, "cmd/agntchat": 6,

@@ -143,6 +143,18 @@ func AdminRoom(a Actor, f RoomFacts) error {
 	return fault.New(fault.Forbidden, "admins_only", "Only an administrator of this room can do this.")
 }
 
+// ReplaceRoomMemory is for who administers the room and, in a direct room, which has no
+// administrator, for its people.
+func ReplaceRoomMemory(a Actor, f RoomFacts) error {
+	if err := PostInRoom(a, f); err != nil {
+		return err
+	}
+	if f.Type == "direct" && a.Kind == Person {
+		return nil
+	}
+	return AdminRoom(a, f)
+}
+
 // DeleteFile is for who may delete the message that shows it.
 func DeleteFile(a Actor, f RoomFacts, uploader, uploaderOwner id.Participant) error {
 	if err := DeleteMessage(a, f, uploader, uploaderOwner); err != nil {

@@ -205,7 +205,17 @@ func orEmpty(m map[string]bool) map[string]bool {
 func mustJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic("account: maps of strings and booleans always encode: " + err.Error())
+		panic("account: maps, strings and finite numbers always encode: " + err.Error())
 	}
 	return string(b)
+}
+
+// SetLocationTx stores where a person is, in numbers; nil forgets it.
+func SetLocationTx(ctx context.Context, tx *pg.Tx, aid id.Participant, l *Location) error {
+	var raw *string
+	if l != nil {
+		raw = new(mustJSON(*l))
+	}
+	_, err := tx.Exec(ctx, setLocationSQL, aid, raw)
+	return err
 }

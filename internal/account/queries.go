@@ -28,6 +28,7 @@ const (
 		WHERE id = $1`
 	forgetSQL = `UPDATE accounts SET email = 'deleted-' || id, first_name = '', last_name = NULL, description = '', metadata = '{}', timezone = NULL,
 		locale = NULL, location = NULL, birth_date = NULL, settings = '{}', notification_preferences = '{}', deleted_at = now(), updated_at = now() WHERE id = $1`
+	setLocationSQL      = `UPDATE accounts SET location = $2::jsonb, updated_at = now() WHERE id = $1`
 	deleteIdentitiesSQL = `DELETE FROM identities WHERE account_id = $1`
 	deleteSessionsSQL   = `DELETE FROM sessions WHERE account_id = $1`
 	deleteCodesSQL      = `DELETE FROM one_time_codes WHERE account_id = $1`

@@ -17,6 +17,11 @@ const (
 	setRuntimeSQL = `UPDATE agents SET runtime = $2, external_tool = $3, updated_at = now() WHERE id = $1`
 	touchSQL      = `UPDATE agents SET last_active_at = now() WHERE id = $1`
 
+	lockSoulSQL        = `SELECT soul_md FROM agents WHERE id = $1 FOR UPDATE`
+	longestSoulSQL     = `SELECT coalesce(max(char_length(soul_md)), 0) FROM agent_souls WHERE agent_id = $1 AND inserted_at > now() - interval '1 day'`
+	keepSoulSQL        = `INSERT INTO agent_souls (agent_id, soul_md, replaced_by) VALUES ($1, $2, $3)`
+	pruneSoulsSQL      = `DELETE FROM agent_souls WHERE agent_id = $1 AND id NOT IN (SELECT s.id FROM agent_souls s WHERE s.agent_id = $1 ORDER BY s.id DESC LIMIT $2::integer)`
+	soulSQL            = `SELECT soul_md FROM agent_souls WHERE agent_id = $1 AND ($2::bigint = 0 OR id = $2::bigint) ORDER BY id DESC LIMIT 1`
 	lockAgentSQL       = `SELECT 1 FROM agents WHERE id = $1 FOR NO KEY UPDATE`
 	letterAddressesSQL = `SELECT fingerprint, identity_key, signing_key, relay_url, since, until FROM agent_letter_addresses WHERE agent_id = $1
 		ORDER BY until DESC NULLS FIRST, id DESC LIMIT $2`

@@ -205,6 +205,15 @@ func newAccessWorld(ctx context.Context, s *apptest.Server) (w accessWorld, err 
 	if err != nil {
 		return w, err
 	}
+	remember := func(path string) string {
+		m, _ := do("owner", "POST", path, map[string]any{"category": "fact", "key": "k", "content": "planted"})["memory"].(map[string]any)
+		return text(m, "id")
+	}
+	noted, shared := remember("/api/agents/"+ids["agent"]+"/memories"), remember("/api/family/memories")
+	do("owner", "PATCH", "/api/agents/"+ids["agent"]+"/soul", map[string]any{"soul_md": "# A"})
+	if err != nil {
+		return w, err
+	}
 	made, _ := key["key"].(map[string]any)
 	keyID, sessionID := text(made, "id"), ""
 	if list, _ := sessions["sessions"].([]any); len(list) > 0 {
@@ -214,7 +223,7 @@ func newAccessWorld(ctx context.Context, s *apptest.Server) (w accessWorld, err 
 	if keyID == "" || sessionID == "" || room == "" || executor == "" || grant == "" || approval == "" {
 		return w, fmt.Errorf("incomplete: key %v, sessions %v", key, sessions)
 	}
-	w.ids = strings.NewReplacer("{request}", approval, "{grant}", grant, "{credential}", secrets[0], "{given}", secrets[1], "{file}", file, "{api}", text(api, "id"), "{tool}", "web_fetch",
+	w.ids = strings.NewReplacer("{request}", approval, "{grant}", grant, "{credential}", secrets[0], "{given}", secrets[1], "{file}", file, "{api}", text(api, "id"), "{memory}", noted, "{shared}", shared, "{tool}", "web_fetch",
 		"{huddle}", huddle, "{query}", query, "{scope}", scope, "{task}", task, "{ask}", question, "{row}", row, "{agent}", ids["agent"], "{conversation}", room, "{message}", message, "{participant}", ids["agent"], "{member}", ids["member"],
 		"{stranger}", ids["stranger"], "{executor}", executor, "{item}", item, "{key}", keyID, "{session}", sessionID, "{provider}", "anthropic", "{code}", "x", "{invite}", text(invite, "id"), "{inviteCode}", text(invite, "code"), "{tour}", "profileTour", "{organization}", organization)
 	return w, nil

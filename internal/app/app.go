@@ -53,6 +53,7 @@ type App struct {
 	Tools     *flow.Tools
 	Files     *flow.Files
 	External  *flow.External
+	Memories  *flow.Memories
 
 	opts     Options
 	log      *slog.Logger

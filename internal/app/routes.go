@@ -75,6 +75,7 @@ func (a *App) api(r chi.Router) {
 			httpapi.Approval{Approvals: a.Approvals, Log: log}, httpapi.CredentialRequest{Approvals: a.Approvals, Log: log},
 			httpapi.GatewayTask{Tasks: a.Tasks, Log: log}, httpapi.Task{Tasks: a.Tasks, Log: log}, httpapi.Question{Tasks: a.Tasks, Log: log},
 			httpapi.Health{Gateway: a.Gateway, Tasks: a.Tasks, Log: log}, httpapi.Turn{Gateway: a.Gateway, Log: log}, httpapi.Stop{Gateway: a.Gateway, Log: log},
+			httpapi.RoomMemory{Memories: a.Memories, Log: log}, httpapi.Memory{Memories: a.Memories, Log: log}, httpapi.Location{Identity: a.Identity, Log: log},
 			agents, httpapi.People{Identity: a.Identity, Online: a.online, Log: log},
 		} {
 			m.Mount(r)

@@ -66,6 +66,6 @@ func (a *App) agentState(p id.Participant) channel.AgentState {
 // encoder takes the events of committed transactions to the bus.
 func (a *App) encoder(rooms *channel.Rooms) pg.Deliverer {
 	return &channel.Encoder{Bus: a.bus, Log: a.log, Families: []channel.Encode{
-		channel.ChatEvents(rooms, a.online), channel.GatewayEvents(), channel.ApprovalEvents(), channel.TaskEvents(), channel.EncodeIdentity(a.Gateway.Online),
+		channel.ChatEvents(rooms, a.online), channel.GatewayEvents(), channel.ApprovalEvents(), channel.TaskEvents(), channel.MemoryEvents(), channel.EncodeIdentity(a.Gateway.Online),
 	}}
 }

@@ -37,6 +37,7 @@ const (
 	nobody     = "not_found"
 	everyone   = "in"
 	taken      = "forbidden"
+	notWorking = "queue_item_not_found" // nothing runs
 )
 
 // toolRows has a row for every tool of the registry. {room} is the room of the
@@ -61,16 +62,34 @@ var toolRows = map[string]toolRow{
 	"web_fetch":   {`{"url":"{web}/healthz"}`, everyone, everyone, taken},
 	"create_task": {`{"conversation_id":"{room}","title":"x","assigned_to":["{nova}"]}`, bothInRoom, nobody, taken},
 	// {task} is one of nova, asked for in the room, at which nothing runs in this turn.
-	"complete_task":      {`{"task_id":"{task}","response":"x"}`, bothInRoom, nobody, "not_assigned not_assigned not_found not_found not_found"},
-	"fail_task":          {`{"task_id":"{task}","error":"x"}`, bothInRoom, nobody, "not_assigned not_assigned not_found not_found not_found"},
-	"update_task_status": {`{"task_id":"{task}","status":"in_progress"}`, bothInRoom, nobody, taken},
-	"update_task":        {`{"task_id":"{task}","title":"x"}`, bothInRoom, nobody, taken},
-	"report_progress":    {`{"task_id":"{task}","progress":{"current_step":"x"}}`, "queue_item_not_found queue_item_not_found not_found not_found not_found", "queue_item_not_found queue_item_not_found not_found not_found not_found", taken},
-	"ask_person":         {`{"task_id":"{task}","question":"x"}`, "not_running not_running not_found not_found not_found", nobody, taken},
-	"wait_for_subtasks":  {`{"task_id":"{task}","mode":"all"}`, "no_open_subtasks no_open_subtasks not_found not_found not_found", nobody, taken},
-	"get_task":           {`{"task_id":"{task}"}`, bothInRoom, nobody, taken},
-	"list_apis":          {`{}`, everyone, everyone, taken},
-	"call_api":           {`{"api":"crm","path":"/who"}`, "in not_found not_found not_found not_found", nobody, taken},
+	"complete_task":        {`{"task_id":"{task}","response":"x"}`, bothInRoom, nobody, "not_assigned not_assigned not_found not_found not_found"},
+	"fail_task":            {`{"task_id":"{task}","error":"x"}`, bothInRoom, nobody, "not_assigned not_assigned not_found not_found not_found"},
+	"update_task_status":   {`{"task_id":"{task}","status":"in_progress"}`, bothInRoom, nobody, taken},
+	"update_task":          {`{"task_id":"{task}","title":"x"}`, bothInRoom, nobody, taken},
+	"report_progress":      {`{"task_id":"{task}","progress":{"current_step":"x"}}`, "queue_item_not_found queue_item_not_found not_found not_found not_found", "queue_item_not_found queue_item_not_found not_found not_found not_found", taken},
+	"ask_person":           {`{"task_id":"{task}","question":"x"}`, "not_running not_running not_found not_found not_found", nobody, taken},
+	"wait_for_subtasks":    {`{"task_id":"{task}","mode":"all"}`, "no_open_subtasks no_open_subtasks not_found not_found not_found", nobody, taken},
+	"get_task":             {`{"task_id":"{task}"}`, bothInRoom, nobody, taken},
+	"list_apis":            {`{}`, everyone, everyone, taken},
+	"call_api":             {`{"api":"crm","path":"/who"}`, "in not_found not_found not_found not_found", nobody, taken},
+	"accept_task_rest":     {`{"task_id":"{task}"}`, bothInRoom, nobody, taken},
+	"claim_next_step":      {`{"queued_task_id":"{task}"}`, notWorking, notWorking, taken},
+	"report_step_progress": {`{"queued_task_id":"{task}","step_id":"a","status":"completed"}`, notWorking, notWorking, taken},
+	"extend_task_plan":     {`{"queued_task_id":"{task}","new_steps":[{"id":"a","title":"x"}]}`, notWorking, notWorking, taken},
+	"get_context":          {`{"conversation_id":"{room}","tier":2}`, bothInRoom, nobody, taken},
+	"get_context_brief":    {`{"conversation_id":"{room}"}`, bothInRoom, nobody, taken},
+	"get_memory":           {`{"conversation_id":"{room}"}`, bothInRoom, nobody, taken},
+	"update_memory":        {`{"conversation_id":"{room}","changes":{"summary":"x"}}`, bothInRoom, nobody, taken},
+	// Who may ask an agent may have it remember; what is recalled for whom: TestK4_RecallIsFilteredByWhoAsks.
+	"get_agent_memories":  {`{}`, everyone, everyone, taken},
+	"get_family_memories": {`{}`, everyone, everyone, taken},
+	"memory_search":       {`{"query":"planted","conversation_id":"{room}"}`, bothInRoom, nobody, taken},
+	// The first to save is the owner: nobody else replaces that.
+	"save_agent_memory":   {`{"category":"fact","key":"matrix","content":"x"}`, "in memory_exists memory_exists memory_exists memory_exists", "in memory_exists memory_exists memory_exists memory_exists", taken},
+	"forget_memory":       {`{"category":"fact","key":"none"}`, "not_found forbidden forbidden forbidden approval_required", "not_found forbidden forbidden forbidden approval_required", taken},
+	"save-family-memory":  {`{"category":"fact","key":"matrix","content":"x"}`, "in forbidden forbidden forbidden approval_required", "in forbidden forbidden forbidden approval_required", taken},
+	"get_owner_location":  {`{}`, "no_location forbidden forbidden forbidden forbidden", "no_location forbidden forbidden forbidden forbidden", taken},
+	"update_input_schema": {`{"schema_dict":{"fields":[]}}`, "in forbidden forbidden forbidden approval_required", "in forbidden forbidden forbidden approval_required", taken},
 	// Anybody may make an agent ask; only its owner is asked.
 	"request_credential":   {`{"label":"Weather","endpoint":"https://api.example.com"}`, everyone, everyone, taken},
 	"call_with_credential": {`{"credential_id":"` + uuid.NewString() + `"}`, "not_found forbidden forbidden forbidden forbidden", "not_found forbidden forbidden forbidden forbidden", taken},

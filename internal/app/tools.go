@@ -31,14 +31,17 @@ func (a *App) buildTools(ring *secret.Ring) (err error) {
 	if cfg.BraveAPIKey != "" {
 		platform.Search = &websearch.Brave{Client: fetch, Key: cfg.BraveAPIKey, URL: cfg.BraveURL}
 	}
+	a.Memories = &flow.Memories{DB: a.db, Chat: a.Chat}
+	a.Chat.Remember = a.Memories.RememberTx
 	a.connections = &flow.Connections{DB: a.db, Ring: ring, Fetch: fetch}
 	a.Tools, err = flow.NewTools(a.db, a.log, slices.Concat(
 		platform.List(), (&flow.TaskTools{Tasks: a.Tasks}).List(), (&flow.CredentialTools{Approvals: a.Approvals, Fetch: fetch}).List(), (&flow.APITools{Connections: a.connections}).List(),
+		(&flow.MemoryTools{Memories: a.Memories}).List(),
 	)...)
 	if err != nil {
 		return err
 	}
-	a.Tools.Tasks = a.Tasks
+	a.Tools.Tasks, a.Memories.Tools = a.Tasks, a.Tools
 	a.Tools.APIs = func(ctx context.Context, agent id.Participant) (int, error) {
 		return connection.CountFor(ctx, a.db, agent)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/memory"
 	"github.com/agntchat/agntchat/internal/present"
 	"github.com/agntchat/agntchat/internal/realtime"
 	"github.com/agntchat/agntchat/internal/realtime/phx"
@@ -66,8 +67,18 @@ func (c *roomChannel) Joined(ctx context.Context, m *socket.Member) {
 		m.Fail() // the client joins again
 		return
 	}
+	known, err := memory.OfRoom(ctx, c.router.DB, c.room)
+	if err != nil {
+		c.router.Log.WarnContext(ctx, "memory of a room failed", slog.Any("error", err)) // GET …/memory has it
+	}
 	if m.Push("recent_messages", recent) != nil {
 		return
+	}
+	if known.Version > 0 {
+		what := wire.MemoryUpdated{ConversationID: c.room.String(), Memory: wire.Map(known.Memory), Version: known.Version}
+		if m.Push("conversation_memory", what) != nil {
+			return
+		}
 	}
 	c.router.Streams.Replay(c.room.String(), func(f wire.MessageStreaming) { _ = m.Push(stream.Event, f) })
 }

@@ -22,6 +22,7 @@ type Facts struct {
 	Merged  int      // further messages that the same turn answers
 	Family  []Kin    // the owner's other agents
 	Tools   []string // tasks only: the tools that may be used; none is all
+	Memory  Memory   // what is remembered
 	Now     time.Time
 }
 

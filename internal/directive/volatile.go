@@ -12,12 +12,15 @@ const maxNamed = 50
 // volatile says what is true only now. It stands in the last user message, behind
 // the part that a provider caches.
 func volatile(f Facts) []string {
-	return []string{
+	out := []string{
 		"Now: " + clock(f.Now, f.Agent.Timezone) + "\n",
 		roomLine(f.Room),
 		memberLine(f.Room),
-		speakerLine(f),
 	}
+	if told := Remembered(f.Memory); told != "" {
+		out = append(out, told)
+	}
+	return append(out, speakerLine(f))
 }
 
 func clock(now time.Time, zone string) string {

@@ -13,6 +13,7 @@ import (
 	"github.com/agntchat/agntchat/internal/event"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/limit"
+	"github.com/agntchat/agntchat/internal/memory"
 	"github.com/agntchat/agntchat/internal/pg"
 	"github.com/agntchat/agntchat/internal/realtime/stream"
 	"github.com/agntchat/agntchat/internal/turn"
@@ -45,6 +46,9 @@ type Chat struct {
 	// Answered takes a person's message as the answer to a question of a task's run, if it
 	// is one; it is asked about messages in work rooms and about quotes. May be nil.
 	Answered func(ctx context.Context, tx *pg.Tx, room id.Conversation, work bool, who id.Participant, quoted *id.Message, text string) (bool, error)
+	// Remember keeps what an agent's words want remembered, and gives the tags that were
+	// kept: the others stay in the text. May be nil.
+	Remember func(ctx context.Context, tx *pg.Tx, agent access.Actor, at Learned, tags []memory.Tagged) ([]memory.Tagged, error)
 	// Posting bounds what one participant may post (decision 5): limit.New(50, 500, 100_000). Nil is no limit.
 	Posting *limit.Buckets
 	Log     *slog.Logger

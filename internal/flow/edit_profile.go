@@ -11,6 +11,7 @@ import (
 	"github.com/agntchat/agntchat/internal/event"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/memory"
 	"github.com/agntchat/agntchat/internal/participant"
 	"github.com/agntchat/agntchat/internal/pg"
 	"github.com/agntchat/agntchat/internal/view"
@@ -168,6 +169,9 @@ func (i *Identity) DeleteAccount(ctx context.Context, actor access.Actor, confir
 	}
 	err = i.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
 		if err := account.DeleteTx(ctx, tx, actor.ID); err != nil {
+			return err
+		}
+		if err := memory.ForgetOwnerTx(ctx, tx, actor.ID); err != nil {
 			return err
 		}
 		if err := participant.RenameTx(ctx, tx, actor.ID, "Deleted account"); err != nil {

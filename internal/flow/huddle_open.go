@@ -13,6 +13,7 @@ import (
 	"github.com/agntchat/agntchat/internal/chat"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/memory"
 	"github.com/agntchat/agntchat/internal/pg"
 	"github.com/agntchat/agntchat/internal/task"
 	"github.com/agntchat/agntchat/internal/view"
@@ -320,6 +321,9 @@ func (c *Chat) deleteTx(ctx context.Context, tx *pg.Tx, room *locked) error {
 		if err := c.Forget(ctx, tx, conv, id.Participant{}); err != nil {
 			return err
 		}
+	}
+	if err := memory.ForgetRoomTx(ctx, tx, conv); err != nil {
+		return err
 	}
 	tx.Publish(lane(conv), ConversationDeleted{inRoom: inRoom{conv}, To: room.everybody(id.Participant{}), Seq: seq})
 	tx.AfterCommit(func() { c.Streams.Cancel(conv.String(), "") })

@@ -11,6 +11,7 @@ import (
 	"github.com/agntchat/agntchat/internal/event"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/memory"
 	"github.com/agntchat/agntchat/internal/participant"
 	"github.com/agntchat/agntchat/internal/pg"
 	"github.com/agntchat/agntchat/internal/view"
@@ -177,6 +178,11 @@ func (i *Identity) EditAgent(ctx context.Context, actor access.Actor, aid id.Par
 				}
 			}
 		}
+		if p.SoulMD != nil {
+			if err := replaceSoulTx(ctx, tx, actor, aid, *p.SoulMD); err != nil {
+				return err
+			}
+		}
 		if err := agent.PatchTx(ctx, tx, aid, p.Patch); err != nil {
 			return err
 		}
@@ -206,6 +212,9 @@ func (i *Identity) DeleteAgent(ctx context.Context, actor access.Actor, aid id.P
 			return err
 		}
 		if err := participant.SetStatusTx(ctx, tx, aid, participant.Deleted); err != nil {
+			return err
+		}
+		if err := memory.ForgetAgentTx(ctx, tx, aid); err != nil {
 			return err
 		}
 		a.Status = participant.Deleted

@@ -99,6 +99,9 @@ func (c *Chat) PostTx(ctx context.Context, tx *pg.Tx, actor access.Actor, in Pos
 	if err != nil || refused != nil {
 		return deref(refused), err
 	}
+	if err := c.tidy(ctx, tx, actor, room, &d, g.claim); err != nil {
+		return Posted{}, err
+	}
 	asides, err := c.takeAside(ctx, tx, actor, room, &d, g.claim)
 	if err != nil {
 		return Posted{}, err

@@ -44,7 +44,7 @@ type MergedItem struct {
 // left to answer: the messages or the room are gone, or the agent has left.
 func (g *Gateway) prepare(ctx context.Context, c claimer, group []turn.Claim) (*Delivery, error) {
 	head := group[len(group)-1]
-	ground, err := view.TurnGroundOf(ctx, g.DB, head.ConversationID, head.AgentID, messagesOf(group))
+	ground, err := view.TurnGroundOf(ctx, g.DB, head.ConversationID, head.AgentID, messagesOf(group), id.Participant{})
 	if err != nil || ground.Room == nil || ground.Agent == nil {
 		return nil, err
 	}
@@ -100,6 +100,7 @@ func (g *Gateway) directiveFacts(ground view.TurnGround, room view.Conversation)
 		},
 		Room: directive.Room{Type: room.Type}, Family: make([]directive.Kin, len(ground.Family)), Now: time.Now(),
 	}
+	facts.Memory = remembered(ground.Notes)
 	for n, k := range ground.Family {
 		facts.Family[n] = directive.Kin{ID: k.ID, Name: k.Name}
 	}
@@ -118,6 +119,22 @@ func (g *Gateway) directiveFacts(ground view.TurnGround, room view.Conversation)
 		}
 	}
 	return facts
+}
+
+// remembered sorts notes by whose they are.
+func remembered(notes []view.Note) (m directive.Memory) {
+	for _, n := range notes {
+		one := directive.Note{Category: n.Category, Key: n.Key, Text: n.Content, From: n.From}
+		switch n.Kind {
+		case "room":
+			m.Room = n.Content
+		case "family":
+			m.Family = append(m.Family, one)
+		default:
+			m.Own = append(m.Own, one)
+		}
+	}
+	return m
 }
 
 // foreign reports a message of an agent that is not of the same owner, as far as

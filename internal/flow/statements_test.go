@@ -50,7 +50,7 @@ func TestM4_StatementsOfATurn(t *testing.T) {
 
 	var d flow.Delivery
 	count("a person's post", 8, 4, func() { b.Say(ada, room, "hello Nova") })
-	count("claim and preparation", 14, 6, func() { d = claim(s) })
+	count("claim and preparation", 15, 6, func() { d = claim(s) })
 	count("a wake that finds nothing", 1, 1, func() { b.g.ClaimNow(t.Context(), bot.ID) })
 	count("the job of a message that is claimed", 1, 1, func() {
 		if err := b.g.Deliver(t.Context(), room, d.Message.ID); err != nil {

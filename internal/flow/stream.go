@@ -9,6 +9,7 @@ import (
 	"github.com/agntchat/agntchat/internal/chat"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/memory"
 	"github.com/agntchat/agntchat/internal/realtime/stream"
 	"github.com/agntchat/agntchat/internal/speak"
 	"github.com/agntchat/agntchat/internal/wire"
@@ -98,6 +99,9 @@ func (f *StreamFrame) check() error {
 	case f.Content != nil && utf8.RuneCountInString(*f.Content) > chat.MaxContent:
 		return fault.Newf(fault.Invalid, "content_too_long", "A message may have at most %d characters.", chat.MaxContent).
 			With("content", "too_long", fmt.Sprintf("at most %d characters", chat.MaxContent))
+	}
+	if f.Content != nil { // what is taken out of the message is not shown before either
+		f.Content = new(memory.Shown(*f.Content))
 	}
 	if utf8.RuneCountInString(f.PhaseDetail) > maxPhaseDetail {
 		f.PhaseDetail = string([]rune(f.PhaseDetail)[:maxPhaseDetail-1]) + "…"

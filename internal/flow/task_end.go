@@ -154,6 +154,13 @@ func (s *Tasks) finishTx(ctx context.Context, tx *pg.Tx, t *task.Task, actor acc
 	if err := s.closeTx(ctx, tx, t, ""); err != nil {
 		return err
 	}
+	if actor.IsAgent() {
+		var err error
+		at := Learned{Room: t.WorkConversationID, Task: t.ID, Person: t.RequesterID}
+		if r.Response, err = s.Chat.keepTx(ctx, tx, actor, at, r.Response); err != nil {
+			return err
+		}
+	}
 	c := task.Change{Actor: actor.ID, EndKind: task.Done, ResultData: r.ResultData, CompletionDetails: r.CompletionDetails}
 	if r.Response != "" {
 		c.Response = &r.Response

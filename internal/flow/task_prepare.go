@@ -37,7 +37,7 @@ func (s *Tasks) prepare(ctx context.Context, c claimer, got task.Claim) (*TaskDe
 	if t.Status != task.Pending || !t.Assigned(got.AgentID) {
 		return nil, nil
 	}
-	ground, err := view.TurnGroundOf(ctx, s.DB, t.WorkConversationID, got.AgentID, nil)
+	ground, err := view.TurnGroundOf(ctx, s.DB, t.WorkConversationID, got.AgentID, nil, t.RequesterID)
 	if err != nil || ground.Room == nil || ground.Agent == nil {
 		return nil, err
 	}

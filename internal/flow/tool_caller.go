@@ -43,7 +43,7 @@ func (t *Tools) caller(ctx context.Context, actor access.Actor, call ToolCall) (
 		case err != nil:
 			return c, err
 		case !c.Task.IsZero() && !talk:
-			return c, t.mark(ctx, &c)
+			return c, mark(ctx, t.DB, &c)
 		}
 	}
 	if source.IsZero() && !c.Room.IsZero() {
@@ -53,20 +53,26 @@ func (t *Tools) caller(ctx context.Context, actor access.Actor, call ToolCall) (
 		}
 	}
 	if source.IsZero() {
-		c.Person = t.person(actor, actor.OwnerID)
+		c.Person = personFor(actor, actor.OwnerID)
 		return c, nil
 	}
+	return c, answering(ctx, t.DB, &c, source)
+}
+
+// answering finds on whose behalf a message is answered, and whether untrusted text
+// has entered.
+func answering(ctx context.Context, q pg.Querier, c *ToolCaller, source id.Message) error {
 	c.SourceMessage = source
 	found := map[id.Participant]bool{}
-	if err := t.principals(ctx, source, found, map[id.Message]bool{}); err != nil {
-		return c, err
+	if err := principals(ctx, q, source, found, map[id.Message]bool{}); err != nil {
+		return err
 	}
 	for p := range found {
 		if len(found) == 1 {
-			c.Person = t.person(actor, p)
+			c.Person = personFor(c.Agent, p)
 		}
 	}
-	return c, t.mark(ctx, &c)
+	return mark(ctx, q, c)
 }
 
 // ofTask takes the task that a call names, if the agent does it. A call of its run is
@@ -85,12 +91,12 @@ func (t *Tools) ofTask(ctx context.Context, c *ToolCaller, task id.Task, source 
 	}
 	c.Task = task
 	if !talk {
-		c.Person = t.person(c.Agent, person)
+		c.Person = personFor(c.Agent, person)
 	}
 	return talk, nil
 }
 
-func (t *Tools) person(agent access.Actor, p id.Participant) access.Actor {
+func personFor(agent access.Actor, p id.Participant) access.Actor {
 	if p.IsZero() {
 		return access.Actor{}
 	}
@@ -102,7 +108,7 @@ const mostCauses = 24
 
 // principals follows a message back to the people who caused it. Two of them, or a
 // chain that is too long, mean that it is nobody's alone: the zero id is added.
-func (t *Tools) principals(ctx context.Context, msg id.Message, found map[id.Participant]bool, seen map[id.Message]bool) error {
+func principals(ctx context.Context, q pg.Querier, msg id.Message, found map[id.Participant]bool, seen map[id.Message]bool) error {
 	if seen[msg] {
 		return nil
 	}
@@ -111,7 +117,7 @@ func (t *Tools) principals(ctx context.Context, msg id.Message, found map[id.Par
 		found[id.Participant{}] = true
 		return nil
 	}
-	c, ok, err := view.CauseOf(ctx, t.DB, msg)
+	c, ok, err := view.CauseOf(ctx, q, msg)
 	switch {
 	case err != nil:
 		return err
@@ -125,7 +131,7 @@ func (t *Tools) principals(ctx context.Context, msg id.Message, found map[id.Par
 		found[c.OwnerID] = true // it spoke by itself
 	}
 	for _, m := range c.Triggers {
-		if err := t.principals(ctx, m, found, seen); err != nil {
+		if err := principals(ctx, q, m, found, seen); err != nil {
 			return err
 		}
 	}
@@ -134,11 +140,11 @@ func (t *Tools) principals(ctx context.Context, msg id.Message, found map[id.Par
 
 // mark finds out whether untrusted text has entered: by a tool of this turn or
 // task, or because another owner's agent wrote what is answered.
-func (t *Tools) mark(ctx context.Context, c *ToolCaller) (err error) {
-	if c.Marked, err = tool.Marked(ctx, t.DB, c.Agent.ID, c.SourceMessage, c.Task); err != nil || c.Marked || c.SourceMessage.IsZero() {
+func mark(ctx context.Context, q pg.Querier, c *ToolCaller) (err error) {
+	if c.Marked, err = tool.Marked(ctx, q, c.Agent.ID, c.SourceMessage, c.Task); err != nil || c.Marked || c.SourceMessage.IsZero() {
 		return err
 	}
-	cause, ok, err := view.CauseOf(ctx, t.DB, c.SourceMessage)
+	cause, ok, err := view.CauseOf(ctx, q, c.SourceMessage)
 	c.Marked = ok && cause.SenderKind == chat.Agent && cause.OwnerID != c.Agent.OwnerID
 	return err
 }
@@ -176,7 +182,7 @@ func (t *Tools) arguments(spec tool.Spec, call ToolCall, c ToolCaller) (ToolArgs
 	}{
 		{"conversation_id", orEmpty(c.Room), placeholderRoom}, {"active_conversation_id", orEmpty(c.Room), placeholderRoom},
 		{"source_conversation_id", orEmpty(c.Room), placeholderRoom}, {"huddle_id", orEmpty(c.Room), placeholderRoom},
-		{"task_id", orEmpty(c.Task), placeholderTask}, {"opened_by_task_id", orEmpty(c.Task), placeholderTask},
+		{"task_id", orEmpty(c.Task), placeholderTask}, {"queued_task_id", orEmpty(c.Task), placeholderTask}, {"opened_by_task_id", orEmpty(c.Task), placeholderTask},
 		{"user_id", orEmpty(c.Agent.OwnerID), func(string) bool { return true }},
 		{"source_message_id", orEmpty(c.SourceMessage), blank}, {"last_seen_message_id", orEmpty(c.LastSeen), blank},
 	} {

@@ -34,7 +34,7 @@ func (p *PlatformTools) List() []Tool {
 	if p.Search != nil {
 		list = append(list, p.webSearch())
 	}
-	return list
+	return append(list, p.getOwnerLocation(), p.updateInputSchema())
 }
 
 // MayRead is the rule for what a tool may read of a room: the agent must be a

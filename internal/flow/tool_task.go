@@ -16,6 +16,7 @@ type TaskTools struct{ Tasks *Tasks }
 func (t *TaskTools) List() []Tool {
 	return []Tool{
 		t.createTask(), t.completeTask(), t.failTask(), t.updateTaskStatus(), t.updateTask(), t.reportProgress(), t.askPerson(), t.waitForSubtasks(), t.getTask(),
+		t.acceptTask(), t.claimNextStep(), t.reportStepProgress(), t.extendTaskPlan(),
 	}
 }
 

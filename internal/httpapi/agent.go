@@ -42,6 +42,7 @@ func (a Agent) Mount(r chi.Router) {
 	r.Get("/agents/me/soul", h(a.ownSoul))
 	r.Patch("/agents/me/soul", h(a.setOwnSoul))
 	r.Get("/agents/me/soul/template", h(a.soulTemplate))
+	r.Get("/agents/me/trust", h(a.trust))
 	r.Get("/agents/{agent}", h(a.get))
 	r.Patch("/agents/{agent}", h(a.patch))
 	r.Delete("/agents/{agent}", h(a.remove))
@@ -49,6 +50,8 @@ func (a Agent) Mount(r chi.Router) {
 	r.Post("/agents/{agent}/regenerate-key", h(a.regenerateKey))
 	r.Patch("/agents/{agent}/model-config", h(a.modelConfig))
 	r.Patch("/agents/{agent}/soul", h(a.soul))
+	r.Get("/agents/{agent}/soul/history", h(a.soulHistory))
+	r.Post("/agents/{agent}/soul/revert", h(a.revertSoul))
 }
 
 func agentID(r *http.Request) (id.Participant, error) {

@@ -7,7 +7,6 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/agntchat/agntchat/internal/access"
-	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/httpx"
 	"github.com/agntchat/agntchat/internal/id"
@@ -28,7 +27,6 @@ func (t AgentTelemetry) Mount(r chi.Router) {
 	r.Post("/agents/me/cli-tool-uses", h(t.toolUses))
 	r.Post("/agents/me/runtime-faults", h(t.fault))
 	r.Post("/agents/heartbeat", h(t.heartbeat))
-	r.Get("/owner/location", h(t.ownerLocation))
 }
 
 func (t AgentTelemetry) usage(w http.ResponseWriter, r *http.Request) error {
@@ -79,15 +77,6 @@ func (t AgentTelemetry) heartbeat(w http.ResponseWriter, r *http.Request) error 
 		return err
 	}
 	return httpx.JSON(w, http.StatusOK, wire.OK{OK: true})
-}
-
-// ownerLocation is not known to this server: bridges take 404 for "no location"
-// (bridge 3.5).
-func (t AgentTelemetry) ownerLocation(_ http.ResponseWriter, r *http.Request) error {
-	if err := access.RequireAgent(httpx.Actor(r.Context())); err != nil {
-		return err
-	}
-	return fault.New(fault.NotFound, "no_location", "The owner has not shared a location.")
 }
 
 // reportedRoom reads an id of a report: one that is none is left out, for the

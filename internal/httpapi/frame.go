@@ -39,13 +39,18 @@ type runCall interface {
 // onRun is the frame of such calls: the body and the claim are read, and what do
 // gives is answered.
 func onRun[In runCall](do func(ctx context.Context, actor access.Actor, c flow.HeldClaim, in In) (any, error)) httpx.HandlerFunc {
+	return onClaim(held, do)
+}
+
+// onClaim is onRun with a way of its own to the claim.
+func onClaim[In runCall](find func(r *http.Request, executor string, generation *int64) (flow.HeldClaim, error), do func(ctx context.Context, actor access.Actor, c flow.HeldClaim, in In) (any, error)) httpx.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var in In
 		if err := httpx.DecodeLimit(w, r, &in, maxMessageBody); err != nil {
 			return err
 		}
 		executor, generation := in.Holder()
-		c, err := held(r, executor, generation)
+		c, err := find(r, executor, generation)
 		if err != nil {
 			return err
 		}

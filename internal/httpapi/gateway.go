@@ -28,6 +28,7 @@ type Gateway struct {
 // Mount mounts the routes.
 func (g Gateway) Mount(r chi.Router) {
 	h := func(f httpx.HandlerFunc) http.HandlerFunc { return httpx.Wrap(g.Log, f) }
+	r.Post("/gateway/warmup", h(g.warmup))
 	r.Post("/gateway/executors", h(g.register))
 	r.Post("/gateway/executors/{executor}/heartbeat", h(g.heartbeat))
 	r.Delete("/gateway/executors/{executor}", h(g.deregister))
@@ -242,4 +243,19 @@ func (g Gateway) complete(w http.ResponseWriter, r *http.Request) error {
 
 func tokens(u wire.TokenUsage) turn.Tokens {
 	return turn.Tokens{Input: u.InputTokens, Output: u.OutputTokens, CacheRead: u.CacheReadInputTokens, CacheWrite: u.CacheCreationInputTokens}
+}
+
+// warmup is for bridges up to 2.11.15 (bridge 3.2).
+func (g Gateway) warmup(w http.ResponseWriter, r *http.Request) error {
+	var in struct {
+		Limit int `json:"limit"`
+	}
+	if err := httpx.Decode(w, r, &in); err != nil {
+		return err
+	}
+	list, err := g.Gateway.Warm(r.Context(), httpx.Actor(r.Context()), in.Limit)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, present.WarmRooms(list))
 }

@@ -29,9 +29,9 @@ func (g GatewayTask) Mount(r chi.Router) {
 	h := func(f httpx.HandlerFunc) http.HandlerFunc { return httpx.Wrap(g.Log, f) }
 	r.Post("/gateway/tasks/{row}/accept", h(onRun(g.accept)))
 	r.Post("/gateway/tasks/{row}/progress", h(g.progress))
-	r.Post("/gateway/tasks/{row}/claim-step", h(onRun(g.claimStep)))
-	r.Post("/gateway/tasks/{row}/step-progress", h(onRun(g.stepProgress)))
-	r.Post("/gateway/tasks/{row}/extend-plan", h(onRun(g.extendPlan)))
+	r.Post("/gateway/tasks/{row}/claim-step", h(onClaim(g.planned, g.claimStep)))
+	r.Post("/gateway/tasks/{row}/step-progress", h(onClaim(g.planned, g.stepProgress)))
+	r.Post("/gateway/tasks/{row}/extend-plan", h(onClaim(g.planned, g.extendPlan)))
 	r.Post("/gateway/tasks/{row}/complete", h(g.complete))
 	r.Post("/gateway/tasks/{row}/release", h(onRun(g.release)))
 	r.Post("/gateway/task-requests", h(g.requests))
@@ -68,6 +68,20 @@ func (g GatewayTask) progress(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return httpx.JSON(w, http.StatusOK, wire.GatewayTaskDone{Status: "ok"})
+}
+
+// planned is held for calls about the plan, which tools of a model make too: they name
+// the task where a bridge names the row, and their process knows no executor (bridge 5.3).
+func (g GatewayTask) planned(r *http.Request, executor string, generation *int64) (flow.HeldClaim, error) {
+	mine, err := g.Tasks.ClaimOf(r.Context(), httpx.Actor(r.Context()), chi.URLParam(r, "row"))
+	if executor == "" {
+		return mine, err
+	}
+	c, bad := held(r, executor, generation)
+	if bad == nil && err == nil {
+		c.QueueID = mine.QueueID // also where the path names the task
+	}
+	return c, bad // whether it is held is for the call to say
 }
 
 func (g GatewayTask) claimStep(ctx context.Context, actor access.Actor, c flow.HeldClaim, _ wire.GatewayTaskCall) (any, error) {

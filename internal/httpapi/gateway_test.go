@@ -55,6 +55,7 @@ func openGateway(t *testing.T) *gateway {
 	httpapi.Stream{Chat: w.Chat, Log: log}.Mount(r)
 	httpapi.Gateway{Gateway: g, Log: log}.Mount(r)
 	httpapi.AgentTelemetry{Gateway: g, Log: log}.Mount(r)
+	httpapi.Location{Identity: &flow.Identity{DB: w.DB}, Log: log}.Mount(r)
 	httpapi.Tool{Tools: tools, Log: log}.Mount(r)
 	httpapi.MCP{Tools: tools, Version: "test", Log: log}.Mount(r)
 	httpapi.Health{Gateway: g, Tasks: tasks, Log: log}.Mount(r)

@@ -116,6 +116,9 @@ func (c Conversation) huddleGoal(w http.ResponseWriter, r *http.Request) error {
 }
 
 func huddleID(s string) (id.Conversation, error) {
+	if s == "" { // not 404: the route is there (bridge 5.3)
+		return id.Conversation{}, fault.New(fault.Invalid, "invalid", "Name the huddle.").With("huddleId", "required", "the id of the huddle")
+	}
 	c, err := id.Parse[id.Conversation](s)
 	if err != nil {
 		return c, fault.ErrNotFound

@@ -35,6 +35,7 @@ type (
 	connectionKind   struct{}
 	externalKind     struct{}
 	inviteKind       struct{}
+	memoryKind       struct{}
 )
 
 func (participantKind) kindName() string  { return "participant" }
@@ -57,6 +58,7 @@ func (fileKind) kindName() string         { return "file" }
 func (connectionKind) kindName() string   { return "connection" }
 func (externalKind) kindName() string     { return "external session" }
 func (inviteKind) kindName() string       { return "invite" }
+func (memoryKind) kindName() string       { return "memory" }
 
 // Identifiers, one type for each kind of row.
 type (
@@ -100,6 +102,8 @@ type (
 	ExternalSession = ID[externalKind]
 	// Invite identifies the right to become an agent.
 	Invite = ID[inviteKind]
+	// Memory identifies something that is remembered, by one agent or by its family.
+	Memory = ID[memoryKind]
 )
 
 // New makes a random identifier: id.New[id.Message]().

@@ -58,6 +58,15 @@ func Marked(ctx context.Context, q pg.Querier, agent id.Participant, msg id.Mess
 	return marked, nil
 }
 
+// MarkedLately reports that untrusted text has entered what the agent did in a room
+// within the last hour, for words that belong to no turn that is known.
+func MarkedLately(ctx context.Context, q pg.Querier, agent id.Participant, room id.Conversation) (marked bool, err error) {
+	if err := q.QueryRow(ctx, markedLatelySQL, agent, room).Scan(&marked); err != nil {
+		return false, fmt.Errorf("read mark of room: %w", err)
+	}
+	return marked, nil
+}
+
 // PruneCallsTx forgets at most limit records older than days and counts them.
 func PruneCallsTx(ctx context.Context, tx *pg.Tx, days, limit int) (int64, error) {
 	tag, err := tx.Exec(ctx, pruneCallsSQL, days, limit)

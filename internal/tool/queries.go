@@ -8,6 +8,8 @@ const (
 	markedSQL = `SELECT EXISTS (SELECT 1 FROM tool_calls WHERE untrusted AND agent_id = $1 AND message_id = $2)
 			OR EXISTS (SELECT 1 FROM tool_calls WHERE untrusted AND agent_id = $1 AND task_id = $3)`
 
+	markedLatelySQL = `SELECT EXISTS (SELECT 1 FROM tool_calls WHERE untrusted AND agent_id = $1 AND conversation_id = $2 AND inserted_at > now() - interval '1 hour')`
+
 	choicesSQL = `SELECT tool, enabled, chosen_by, updated_at AS at FROM agent_tools WHERE agent_id = $1`
 
 	chooseSQL = `INSERT INTO agent_tools (agent_id, tool, enabled, chosen_by) VALUES ($1, $2, $3, $4)

@@ -115,11 +115,13 @@ type TurnGround struct {
 	Messages []Message     // of those asked for, those that are not deleted; in no order
 	Recent   []Message     // newest first, without what waits for a turn of the agent; at most DefaultHistory
 	Newest   id.Message    // of the timeline; zero when it is empty
+	Notes    []Note        // what is remembered that who asks may hear
 	Task     id.Task       // that the agent does in this work room and that has not ended; zero elsewhere
 }
 
-// TurnGroundOf reads it in one round trip.
-func TurnGroundOf(ctx context.Context, q pg.Querier, c id.Conversation, agent id.Participant, asked []id.Message) (g TurnGround, err error) {
+// TurnGroundOf reads it in one round trip, for a turn that answers messages, or one that
+// works for somebody.
+func TurnGroundOf(ctx context.Context, q pg.Querier, c id.Conversation, agent id.Participant, asked []id.Message, caller id.Participant) (g TurnGround, err error) {
 	var b pg.Batch
 	var room Conversation
 	var a Agent
@@ -132,6 +134,7 @@ func TurnGroundOf(ctx context.Context, q pg.Querier, c id.Conversation, agent id
 	addMessages(&b, asked, &g.Messages)
 	b.Add(pg.ReadAll(&g.Recent), turnHistoryDefaultSQL, c, agent)
 	b.Add(pg.ReadValues(&any, &g.Newest, &g.Task), newestAndTaskSQL, c, agent)
+	addNotes(&b, c, agent, asked, caller, &g.Notes)
 	if err := pg.Run(ctx, q, &b); err != nil {
 		return TurnGround{}, fmt.Errorf("read turn: %w", err)
 	}

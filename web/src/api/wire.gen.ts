@@ -1724,6 +1724,302 @@ export interface LetterAddressPut {
   signature: string;
 }
 
+// --- memory.go
+
+/**
+ * ConversationMemory answers GET /api/conversations/:id/memory (bridge 3.4, desktop 5.12):
+ * a JSON object, {} at version 0 while nobody has written it.
+ */
+export interface ConversationMemory {
+  conversationId: string;
+  memory: Map;
+  version: number;
+  updatedBy?: string;
+  updatedAt?: Time;
+  /** of a write: {key: {from?, to?}} */
+  diff?: Map;
+}
+
+/**
+ * ConversationMemoryWrite is the body of PATCH (changes) and PUT (memory). Version is
+ * ours: what the writer has read; another one is refused with 409 version_conflict.
+ */
+export interface ConversationMemoryWrite {
+  changes: Map;
+  memory: Map;
+  reason: string;
+  version: number | null;
+}
+
+/** ConversationMemoryHistory answers GET …/memory/history, newest first. */
+export interface ConversationMemoryHistory {
+  conversationId: string;
+  history: ConversationMemoryChange[];
+  hasMore: boolean;
+}
+
+/** ConversationMemoryChange is one change. */
+export interface ConversationMemoryChange {
+  version: number;
+  kind: 'patch' | 'replace';
+  diff: Map;
+  reason: string;
+  changedBy: string | null;
+  changedByName: string;
+  insertedAt: Time;
+}
+
+/** MemoryUpdated is memory_updated on the room's topic and conversation_memory after a join. */
+export interface MemoryUpdated {
+  conversationId: string;
+  memory: Map;
+  version: number;
+}
+
+/** ConversationContext answers GET /api/conversations/:id/context, messages oldest first. */
+export interface ConversationContext {
+  conversationId: string;
+  memory: Map;
+  memoryVersion: number;
+  messages: Message[];
+  /** 0 memory only, 1 the last ten messages, 2 pages of the whole history */
+  tier: number;
+  hasMore: boolean;
+}
+
+/** ConversationBrief answers GET /api/conversations/:id/brief. */
+export interface ConversationBrief {
+  brief: Brief;
+}
+
+/** Brief is what to know before one speaks in a room. */
+export interface Brief {
+  conversationId: string;
+  title: string | null;
+  type: string;
+  participants: BriefMember[];
+  memory: Map;
+  memoryVersion: number;
+  messageCount: number;
+  lastMessageAt: Time | null;
+  /** oldest first */
+  latestMessages: BriefLine[];
+  openTasks: BriefTask[];
+}
+
+/** BriefMember is somebody in the room. */
+export interface BriefMember {
+  participantId: string;
+  displayName: string;
+  type: 'human' | 'agent';
+  role: string;
+}
+
+/** BriefLine is the beginning of a message. */
+export interface BriefLine {
+  senderName: string;
+  text: string;
+  insertedAt: Time;
+}
+
+/** BriefTask is a task of the room that has not ended. */
+export interface BriefTask {
+  id: string;
+  title: string;
+  status: string;
+  /** names */
+  assignedTo: string[];
+}
+
+/** Memory is what an agent or a family remembers (desktop 5.15). */
+export interface Memory {
+  id: string;
+  agentId?: string;
+  /** of a shared one: its owner */
+  familyRootId?: string;
+  organizationId: string | null;
+  lastWrittenById: string | null;
+  category: 'fact' | 'preference' | 'learning' | 'relationship' | 'skill';
+  key: string;
+  content: string;
+  /** 0 to 1 */
+  confidence: number;
+  description: string | null;
+  tags: string[];
+  metadata: Map;
+  /** of the same key */
+  relatedIds: string[];
+  sourceConversationId: string | null;
+  /** ours: strangers' text had entered the turn that wrote it */
+  untrusted: boolean;
+  insertedAt: Time;
+  updatedAt: Time;
+}
+
+/** Memories is a page of them. */
+export interface Memories {
+  memories: Memory[];
+  total: number;
+  hasMore: boolean;
+  /** of shared ones */
+  familyRootId?: string;
+}
+
+/** MemorySaved answers a write. MemoryPrompt is what the agent will be told. */
+export interface MemorySaved {
+  memory: Memory;
+  memoryPrompt: string;
+}
+
+/** OneMemory answers what a person writes. */
+export interface OneMemory {
+  memory: Memory;
+}
+
+/** MemoryPrompt answers DELETE /api/agents/:id/memories/:id. */
+export interface MemoryPrompt {
+  memoryPrompt: string;
+}
+
+/** MemoryInput is what is to be remembered (desktop 5.15). */
+export interface MemoryInput {
+  category: string;
+  key: string;
+  content: string;
+  confidence: number | null;
+  description: string | null;
+  tags: string[] | null;
+  metadata: Map;
+  sourceConversationId: string | null;
+  force: boolean;
+  scope: 'family' | 'workspace';
+  organizationId: string | null;
+}
+
+/** MemoryEdit changes a memory; absent keys stay. */
+export interface MemoryEdit {
+  content: string | null;
+  confidence: number | null;
+  description: string | null;
+  tags: string[] | null;
+}
+
+/** MemorySearch answers GET /api/me/memories/search. */
+export interface MemorySearch {
+  results: MemoryHit[];
+}
+
+/** MemoryHit is one of the person's agents' memories. */
+export interface MemoryHit {
+  type: 'memory' | 'family_memory';
+  id: string;
+  agentId: string | null;
+  title: string | null;
+  snippet: string | null;
+  updatedAt: Time | null;
+}
+
+/** MemoryForget is the body of POST /api/me/memories/forget. */
+export interface MemoryForget {
+  items: MemoryItem[];
+}
+
+/** MemoryItem names a memory. */
+export interface MemoryItem {
+  type: 'memory' | 'family_memory';
+  id: string;
+}
+
+/** Deleted counts. */
+export interface Deleted {
+  deleted: number;
+}
+
+/** MemorySavedEvent is memory_saved on the owner's topic (desktop 3.5). */
+export interface MemorySavedEvent {
+  scope: 'agent' | 'family';
+  memoryId: string;
+  category: string;
+  key: string;
+  content: string;
+  organizationId?: string;
+  conversationId?: string;
+  agentId: string;
+  agentName?: string;
+  agentAvatarUrl?: string;
+}
+
+/** OwnerLocation answers GET /api/owner/location (bridge 3.5) and PUT /api/me/location. */
+export interface OwnerLocation {
+  location: Location;
+}
+
+/** Location is where a person says that they are, in degrees and metres (WGS 84). */
+export interface Location {
+  latitude: number;
+  longitude: number;
+  accuracy?: number;
+  timestamp: Time;
+}
+
+/**
+ * LocationShare is the body of PUT /api/me/location: the person agrees that their own
+ * agents may know it.
+ */
+export interface LocationShare {
+  latitude: number | null;
+  longitude: number | null;
+  accuracy: number | null;
+}
+
+/** AgentTrust answers GET /api/agents/me/trust (bridge 2.12, 3.5). */
+export interface AgentTrust {
+  trusted: TrustedAgent[];
+  trustedBy: TrustedAgent[];
+}
+
+/** TrustedAgent is another agent of the same owner. */
+export interface TrustedAgent {
+  id: string;
+  type: string;
+  displayName: string;
+}
+
+/** SoulHistory answers GET /api/agents/:id/soul/history, newest first. */
+export interface SoulHistory {
+  /** in force */
+  soulMd: string;
+  history: SoulVersion[];
+}
+
+/** SoulVersion is a soul that was replaced. */
+export interface SoulVersion {
+  id: string;
+  soulMd: string;
+  replacedBy: string | null;
+  replacedByName: string;
+  replacedAt: Time;
+}
+
+/**
+ * SoulRevert is the body of POST /api/agents/:id/soul/revert; none is the soul before
+ * the present one.
+ */
+export interface SoulRevert {
+  version: string;
+}
+
+/** Warmup answers POST /api/gateway/warmup of bridges up to 2.11.15 (bridge 3.2). */
+export interface Warmup {
+  conversations: WarmRoom[];
+}
+
+/** WarmRoom is what the agent is told in a room, before it is asked anything. */
+export interface WarmRoom {
+  conversationId: string;
+  directives: Directives;
+}
+
 // --- message.go
 
 /** Message is one row of a timeline (desktop 5.2, bridge 4.1). messageSeq is ours. */
