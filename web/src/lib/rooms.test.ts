@@ -36,4 +36,21 @@ describe("rooms", () => {
     expect(text("## Plan\n- **one** [two](https://x)\n```go\nx\n```")).toBe("Plan one two x");
     expect(text("hi @[Ann Lee]")).toBe("hi @Ann Lee");
   });
+
+  it("preview what a task came to in the words of the language", () => {
+    const row = (status: string, body: object) =>
+      previewOf({
+        id: "",
+        conversationId: "",
+        senderId: "",
+        insertedAt: "",
+        messageType: "StatusUpdate",
+        content: JSON.stringify({ title: "Paint", ...body }),
+        readableText: "Done. There is nothing to show.",
+        metadata: { task_id: "t", task_status: status },
+      });
+    expect(row("failed", { end_kind: "failed" })).toBe("Paint: Failed");
+    expect(row("complete", { end_kind: "empty" })).toBe("Paint: Done, nothing to show");
+    expect(row("waiting", { summary: "Which colour?", ask_id: "a" })).toBe("Paint: Which colour?");
+  });
 });

@@ -2,6 +2,7 @@
 import type { Conversation, Member, Message, Participant } from "#/api/types";
 import { nameList } from "./format";
 import { plainMentions } from "./mention";
+import { taskLine } from "./tasks";
 import { sessionLine } from "./terminal";
 
 export function othersOf(room: Conversation, selfId: string): Member[] {
@@ -39,8 +40,8 @@ export function mayManage(room: Conversation, selfId: string): boolean {
 
 /** The text of a message on one line. */
 export function previewOf(message: Message): string {
-  const session = sessionLine(message);
-  if (session) return session;
+  const line = sessionLine(message) || taskLine(message);
+  if (line) return line;
   const raw = message.readableText || message.content;
   if (!message.readableText && raw.startsWith("{") && message.messageType && message.messageType !== "text") return "";
   return plainMentions(raw)

@@ -1,6 +1,6 @@
 /** The line that makes a person's own tool speak as an agent, and what is told of its session. Pure. */
 import type { ExternalSession, Message } from "#/api/types";
-import { t } from "#/i18n";
+import { t, tn } from "#/i18n";
 
 export type TerminalTool = "claude" | "codex";
 
@@ -35,6 +35,11 @@ export function stateText(state: unknown, blockedOn?: unknown): string {
   }
 }
 
+/** What a session has done so far. */
+export function countText(stats: { prompts?: unknown; tool_calls?: unknown } | null | undefined): string {
+  return `${tn("terminal.prompts", Number(stats?.prompts ?? 0))}, ${tn("terminal.toolCalls", Number(stats?.tool_calls ?? 0))}`;
+}
+
 export function isLive(s: ExternalSession | null | undefined): boolean {
   return s?.state === "running" || s?.state === "waiting";
 }
@@ -51,8 +56,7 @@ export function sessionLine(message: Message): string {
     return "";
   }
   const tool = toolName(body["tool"]);
-  const stats = (body["stats"] ?? {}) as Record<string, unknown>;
-  const done = { tool, prompts: Number(stats["prompts"] ?? 0), tools: Number(stats["tool_calls"] ?? 0) };
+  const done = { tool, did: countText(body["stats"] as Record<string, unknown> | undefined) };
   const where = whereText(body);
   if (body["type"] === "external_session_started") return where ? t("terminal.startedAt", { tool, where }) : t("terminal.started", { tool });
   if (body["type"] === "external_session_ended") return body["reason"] === "lost" ? t("terminal.lost", done) : t("terminal.ended", done);

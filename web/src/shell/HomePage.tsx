@@ -5,7 +5,10 @@ import { Avatar } from "#/components/ui/avatar";
 import { Button } from "#/components/ui/button";
 import { keyName } from "#/components/ui/kbd";
 import { toast } from "#/components/ui/toast";
+import { useWaitingTasks } from "#/features/decisions/TaskRequests";
+import { WaitingList } from "#/features/decisions/WaitingList";
 import { useAgentsQuery, useCreateRoom } from "#/features/rooms/data";
+import { TasksNow } from "#/features/tasks/TasksNow";
 import { useT } from "#/i18n";
 import { errorLine } from "#/lib/errorLine";
 import { readLocal } from "#/lib/storage";
@@ -19,6 +22,7 @@ export function HomePage() {
   const t = useT();
   const { status, rooms } = useConversations();
   const agents = useAgentsQuery();
+  const waiting = useWaitingTasks();
   const active = (agents.data ?? []).filter((a) => a.status !== "deactivated");
   const nobody = status === "ready" && rooms.length === 0 && agents.isSuccess && active.length === 0;
   if (nobody && readLocal(guideKey) === null) {
@@ -27,10 +31,14 @@ export function HomePage() {
   }
   return (
     <main className="grid h-full place-items-center overflow-y-auto px-6 py-10">
-      <div className="flex w-full max-w-[440px] flex-col items-center text-center">
+      <div className="flex w-full max-w-[520px] flex-col items-center text-center">
         <MessagesSquare size={28} strokeWidth={1.5} className="text-text-3" />
         <h1 className="mt-3 text-balance font-semibold text-head">{t("shell.home")}</h1>
         <p className="mt-1 text-pretty text-side text-text-2">{t("shell.homeHint", { keys: `${keyName("Mod")} K` })}</p>
+        <div className="mt-6 flex w-full flex-col gap-6 text-left empty:hidden">
+          <WaitingList />
+          <TasksNow waiting={waiting} />
+        </div>
         {active.length > 0 && (
           <section className="mt-6 w-full text-left">
             <h2 className="mb-1.5 px-1 font-medium text-[13px] text-text-3">{t("shell.homeAgents")}</h2>

@@ -45,9 +45,12 @@ export function OverviewTab({ agent, onKey, queue }: { agent: Agent; onKey: () =
       {own ? <SessionSection agent={agent} /> : <HealthSection agent={agent} />}
       {!off && queue}
       <LetterSection agent={agent} />
-      <Section title={t("agents.turns")} hint={t("agents.turnsHint")}>
-        <TurnsTable agentId={agent.id} />
-      </Section>
+      {/* What a session in a terminal does is no turn of a bridge. */}
+      {!own && (
+        <Section title={t("agents.turns")} hint={t("agents.turnsHint")}>
+          <TurnsTable agentId={agent.id} />
+        </Section>
+      )}
     </div>
   );
 }

@@ -11,12 +11,18 @@ import { stateText, toolName, whereText } from "#/lib/terminal";
 import { useConversations } from "#/realtime/hooks";
 import { sessionsOf } from "./sessions";
 
-type Props = { agentId?: Id; title: string; hint?: string };
+type Props = {
+  agentId?: Id;
+  /** The room of a session that is shown elsewhere on the page. */
+  except?: Id | null;
+  title: string;
+  hint?: string;
+};
 
 /** Sessions that people drive in their own terminals and that are shown in a room of this person, the live ones first; of one agent or of all. */
-export function SessionList({ agentId, title, hint }: Props) {
+export function SessionList({ agentId, except, title, hint }: Props) {
   const { rooms } = useConversations();
-  const list = sessionsOf(rooms, agentId);
+  const list = sessionsOf(rooms, agentId, except);
   if (list.length === 0) return null;
   return (
     <Section title={title} hint={hint}>

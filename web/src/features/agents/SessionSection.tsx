@@ -4,7 +4,7 @@ import { Section } from "#/components/form/Section";
 import { Button } from "#/components/ui/button";
 import { useT } from "#/i18n";
 import { exactTime, shortTime } from "#/lib/format";
-import { isLive, stateText, toolName, whereText } from "#/lib/terminal";
+import { countText, isLive, stateText, toolName, whereText } from "#/lib/terminal";
 import { InviteForm } from "./ConnectTerminal";
 import { SessionList } from "./SessionList";
 
@@ -40,7 +40,7 @@ export function SessionSection({ agent }: { agent: Agent }) {
               </>
             )}
             <dt className="text-text-3">{t("terminal.did")}</dt>
-            <dd className="tabular-nums">{t("terminal.stats", { prompts: s.stats?.prompts ?? 0, tools: s.stats?.tool_calls ?? 0 })}</dd>
+            <dd className="tabular-nums">{countText(s.stats)}</dd>
             <dt className="text-text-3">{t("terminal.last")}</dt>
             <dd>
               <time dateTime={s.lastEventAt} title={exactTime(s.lastEventAt)}>
@@ -50,7 +50,7 @@ export function SessionSection({ agent }: { agent: Agent }) {
           </dl>
         </Section>
       )}
-      <SessionList agentId={agent.id} title={t("terminal.all")} />
+      <SessionList agentId={agent.id} except={s?.dmConversationId ?? null} title={t(s ? "terminal.others" : "terminal.all")} />
       {!live && agent.status !== "deactivated" && (
         <Section title={t("terminal.again")} hint={t("terminal.againHint")}>
           <InviteForm agent={agent} />

@@ -9,11 +9,11 @@ export interface ShownSession {
 const rank = (s: JsonMap) => (s["state"] === "waiting" ? 0 : s["state"] === "running" ? 1 : 2);
 
 /** Rooms that show a session, those that wait for a person first, then the running ones, then the newest. */
-export function sessionsOf(rooms: readonly Conversation[], agentId?: Id): ShownSession[] {
+export function sessionsOf(rooms: readonly Conversation[], agentId?: Id, except?: Id | null): ShownSession[] {
   const out: ShownSession[] = [];
   for (const room of rooms) {
     const session = room.metadata?.["session"];
-    if (!session || typeof session !== "object") continue;
+    if (!session || typeof session !== "object" || room.id === except) continue;
     const s = session as JsonMap;
     if (agentId === undefined || s["agent_id"] === agentId) out.push({ room, session: s });
   }

@@ -6,6 +6,7 @@ import { Avatar } from "#/components/ui/avatar";
 import { Button } from "#/components/ui/button";
 import { Field, Textarea } from "#/components/ui/input";
 import { useT } from "#/i18n";
+import { cx } from "#/lib/cx";
 import { useNow } from "#/lib/useNow";
 import { useAnswer } from "./queries";
 import { timeLeft } from "./words";
@@ -72,8 +73,8 @@ export function AskForm({ ask, more }: { ask: Decision; more?: ReactNode }) {
             {(control) => <Textarea {...control} maxLength={10_000} value={text} onChange={(e) => setText(e.target.value)} />}
           </Field>
         )}
-        <ErrorNote error={answer.error} area="decisions" className="mt-3" />
-        <div className="mt-3 flex flex-wrap items-center gap-2 first:mt-0">
+        <ErrorNote error={answer.error} area="decisions" className="my-3" />
+        <div className={cx("flex flex-wrap items-center gap-2", options.length === 0 && "mt-3")}>
           {options.map((o) => (
             <Button
               key={o}

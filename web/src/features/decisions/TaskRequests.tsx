@@ -1,3 +1,4 @@
+import { useMemo } from "react";
 import type { Id } from "#/api/types";
 import { AskForm } from "./AskCard";
 import { CredentialCard } from "./CredentialCard";
@@ -33,6 +34,17 @@ export function useTaskRequests({ taskId, exceptRoom, withAsk = false }: Props) 
       ))}
     </div>
   );
+}
+
+/** Tasks that wait for this person, by their ids. */
+export function useWaitingTasks(): ReadonlySet<Id> {
+  const pending = usePending().data;
+  const secrets = useCredentials().data;
+  const asks = useAsks().data;
+  return useMemo(() => {
+    const all = [...(pending ?? []), ...(secrets ?? []), ...(asks ?? [])];
+    return new Set(all.map((x) => x.taskId).filter((id) => typeof id === "string"));
+  }, [pending, secrets, asks]);
 }
 
 export function TaskRequests(props: Props) {

@@ -77,7 +77,7 @@ export function TaskActions({ task, onOpen }: { task: TaskDetail; onOpen: (id: I
 
 type DialogProps = { task: TaskDetail; onDone: () => void };
 
-function CancelDialog({ task, onDone }: DialogProps) {
+export function CancelDialog({ task, onDone }: { task: { id: Id; title: string }; onDone: () => void }) {
   const t = useT();
   const cancel = useCancel();
   return (

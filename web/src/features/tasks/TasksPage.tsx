@@ -13,7 +13,7 @@ import { useSelf } from "#/lib/self";
 import { NewTaskDialog } from "./NewTaskDialog";
 import { useAgentsToAsk, useTasks } from "./queries";
 import { StateBadge } from "./StateBadge";
-import { columnOf, columns, failureWords, requesterWords, type TaskFilter, taskFilters } from "./states";
+import { columnOf, columns, failureWords, requesterWords, type TaskFilter, taskFilters, wholes } from "./states";
 import { TaskPanel } from "./TaskPanel";
 
 export const taskViews = ["list", "board"] as const;
@@ -26,12 +26,14 @@ type Props = {
   who: Id | null;
   openId: Id | null;
   onChange: (next: { look?: TaskLook; filter?: TaskFilter; who?: Id | null; task?: Id | null }) => void;
+  /** Tasks that wait for this person. */
+  waiting: ReadonlySet<Id>;
   /** What the run of a task asks permission for. */
   requests?: ((task: Id) => ReactNode) | undefined;
 };
 
 /** All tasks that concern the person: a list or a board, and one of them beside it. */
-export function TasksPage({ look, filter, who, openId, onChange, requests }: Props) {
+export function TasksPage({ look, filter, who, openId, onChange, waiting, requests }: Props) {
   const t = useT();
   const [asking, setAsking] = useState(false);
   const made = (task: Id) => {
@@ -72,6 +74,7 @@ export function TasksPage({ look, filter, who, openId, onChange, requests }: Pro
             filter={filter}
             who={who}
             openId={openId}
+            waiting={waiting}
             onOpen={(task) => onChange({ task })}
             onAll={() => onChange({ who: null, filter: "all" })}
             onNew={() => setAsking(true)}
@@ -124,7 +127,7 @@ function Who({ value, onChoose }: { value: Id | null; onChoose: (id: Id | null) 
       aria-label={t("tasks.who")}
       value={value ?? ""}
       onChange={(e) => onChoose(e.target.value || null)}
-      className="h-8 max-w-52 border-line text-side coarse:h-10"
+      className="h-8 max-w-52 border-line! text-side coarse:h-10"
     >
       <option value="">{t("tasks.whoAll")}</option>
       {agents.map((a) => (
@@ -142,12 +145,13 @@ type BodyProps = {
   filter: TaskFilter;
   who: Id | null;
   openId: Id | null;
+  waiting: ReadonlySet<Id>;
   onOpen: (id: Id | null) => void;
   onAll: () => void;
   onNew: () => void;
 };
 
-function Everything({ look, filter, who, openId, onOpen, onAll, onNew }: BodyProps) {
+function Everything({ look, filter, who, openId, waiting, onOpen, onAll, onNew }: BodyProps) {
   const t = useT();
   const list = useTasks(filter, who);
   const box = useRef<HTMLDivElement>(null);
@@ -161,7 +165,7 @@ function Everything({ look, filter, who, openId, onOpen, onAll, onNew }: BodyPro
     );
   }
   if (!list.data) return <ErrorNote error={list.error} onRetry={() => void list.refetch()} />;
-  const all = list.data.pages.flatMap((p) => p.tasks);
+  const all = wholes(list.data.pages.flatMap((p) => p.tasks));
   if (all.length === 0) {
     const narrowed = who !== null || filter !== "open";
     return (
@@ -176,7 +180,7 @@ function Everything({ look, filter, who, openId, onOpen, onAll, onNew }: BodyPro
   return (
     <div ref={box}>
       <p className="mb-2.5 text-meta text-text-3 coarse:hidden">{t(look === "board" ? "tasks.keysBoard" : "tasks.keys")}</p>
-      {look === "list" ? <List tasks={all} openId={openId} onOpen={onOpen} /> : <Board tasks={all} openId={openId} onOpen={onOpen} />}
+      {look === "list" ? <List {...{ openId, waiting, onOpen }} tasks={all} /> : <Board {...{ openId, waiting, onOpen }} tasks={all} />}
       {list.hasNextPage && (
         <Button className="mt-4" busy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
           {t("tasks.more")}
@@ -186,21 +190,21 @@ function Everything({ look, filter, who, openId, onOpen, onAll, onNew }: BodyPro
   );
 }
 
-type RowsProps = { tasks: readonly Task[]; openId: Id | null; onOpen: (id: Id) => void };
+type RowsProps = { tasks: readonly Task[]; openId: Id | null; waiting: ReadonlySet<Id>; onOpen: (id: Id) => void };
 
-function List({ tasks, openId, onOpen }: RowsProps) {
+function List({ tasks, openId, waiting, onOpen }: RowsProps) {
   return (
     <ul className="flex flex-col gap-1.5">
       {tasks.map((task) => (
         <li key={task.id}>
-          <Card task={task} current={task.id === openId} onOpen={onOpen} />
+          <Card task={task} current={task.id === openId} forYou={waiting.has(task.id)} onOpen={onOpen} />
         </li>
       ))}
     </ul>
   );
 }
 
-function Board({ tasks, openId, onOpen }: RowsProps) {
+function Board({ tasks, openId, waiting, onOpen }: RowsProps) {
   const t = useT();
   return (
     <div className="grid gap-4 sm:grid-cols-2 xl:grid-cols-4">
@@ -212,7 +216,7 @@ function Board({ tasks, openId, onOpen }: RowsProps) {
               {t(`tasks.column.${column}`)} <span className="text-text-3 tabular-nums">{here.length}</span>
             </h2>
             {here.length > 0 ? (
-              <List tasks={here} openId={openId} onOpen={onOpen} />
+              <List tasks={here} openId={openId} waiting={waiting} onOpen={onOpen} />
             ) : (
               <p className="rounded-panel border border-line border-dashed px-3.5 py-3 text-meta text-text-3 max-sm:hidden">
                 {t("tasks.columnEmpty")}
@@ -225,7 +229,7 @@ function Board({ tasks, openId, onOpen }: RowsProps) {
   );
 }
 
-function Card({ task, current, onOpen }: { task: Task; current: boolean; onOpen: (id: Id) => void }) {
+function Card({ task, current, forYou, onOpen }: { task: Task; current: boolean; forYou: boolean; onOpen: (id: Id) => void }) {
   const t = useT();
   const self = useSelf();
   const doers = task.assignees ?? [];
@@ -254,7 +258,7 @@ function Card({ task, current, onOpen }: { task: Task; current: boolean; onOpen:
       <span className="flex min-w-0 flex-1 flex-col gap-1">
         <span className="flex w-full min-w-0 flex-wrap items-start gap-x-2 gap-y-1">
           <span className="min-w-0 grow basis-32 break-words font-medium text-body">{task.title}</span>
-          <StateBadge status={task.status} endKind={task.endKind} working={task.working ?? false} />
+          <StateBadge status={task.status} endKind={task.endKind} working={task.working ?? false} forYou={forYou} />
         </span>
         <span className="break-words text-meta text-text-3">
           {[who && t("tasks.by", { name: who }), requesterWords(task, self.id)].filter(Boolean).join(" · ")}

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Task } from "#/api/types";
 import { isKey } from "#/i18n";
-import { cardOf, columnOf, failureWords, filterQuery, fits, inQueueOrder, joinOf, joinWords, stateWords, toneOf, withTask } from "./states";
+import { cardOf, columnOf, failureWords, filterQuery, fits, inQueueOrder, joinOf, joinWords, stateWords, toneOf, wholes, withTask } from "./states";
 
 const task = (id: string, status: string, updatedAt: string): Task => ({
   id,
@@ -113,5 +113,14 @@ describe("T1: how tasks stand", () => {
       { ...task("runs", "in_progress", "1"), insertedAt: "5" },
     ];
     expect(inQueueOrder(list).map((x) => x.id)).toEqual(["runs", "urgent", "early", "late", "parked"]);
+  });
+
+  it("leaves parts out of a list that has their whole", () => {
+    const list = [
+      task("whole", "complete", "1"),
+      { ...task("part", "complete", "1"), parentTaskId: "whole" },
+      { ...task("other", "pending", "1"), parentTaskId: "x" },
+    ];
+    expect(wholes(list).map((x) => x.id)).toEqual(["whole", "other"]);
   });
 });

@@ -1,6 +1,9 @@
 /** States, columns and words of tasks. Pure, but for the language. */
 import type { Id, Task, TaskJoin } from "#/api/types";
 import { isKey, t } from "#/i18n";
+import { stateWords } from "#/lib/tasks";
+
+export { stateWords };
 
 export const taskFilters = ["open", "mine", "ended", "all"] as const;
 export type TaskFilter = (typeof taskFilters)[number];
@@ -46,14 +49,6 @@ export function fits(filter: TaskFilter, task: Task, who: Id | null = null): boo
   return !ended(task.status);
 }
 
-/** Done with nothing to show is not done, and lost is not failed. */
-export function stateWords(status: string, endKind?: string | null): string {
-  const end = `tasks.end.${endKind ?? ""}`;
-  if (isKey(end)) return t(end);
-  const key = `tasks.status.${status}`;
-  return isKey(key) ? t(key) : status;
-}
-
 export function toneOf(status: string, endKind?: string | null): Tone {
   if (endKind === "empty") return "wait";
   switch (status) {
@@ -81,6 +76,12 @@ export function withTask(list: readonly Task[], task: Task, filter: TaskFilter, 
   const rest = list.filter((x) => x.id !== task.id);
   if (!fits(filter, task, who) || (filter === "mine" && !held)) return rest;
   return [task, ...rest].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : a.updatedAt > b.updatedAt ? -1 : 0));
+}
+
+/** Parts stand on the page of their whole: a list that has the whole leaves them out. */
+export function wholes(tasks: readonly Task[]): Task[] {
+  const held = new Set(tasks.map((x) => x.id));
+  return tasks.filter((x) => !x.parentTaskId || !held.has(x.parentTaskId));
 }
 
 const queueRank: Record<Column, number> = { working: 0, waiting: 1, parked: 2, ended: 3 };
@@ -157,7 +158,7 @@ export function cardOf(first: CardRow, latest: CardRow = first) {
     title: text(first.metadata?.["task_title"]) || snapshot?.title || text(body["title"]),
     status,
     who: text(last["assignee_name"]) || text(body["assignee_name"]),
-    summary: asks && columnOf(status) !== "parked" ? "" : text(last["summary"]),
+    summary: (asks && columnOf(status) !== "parked") || text(last["end_kind"]) === "empty" ? "" : text(last["summary"]),
     endKind: ended(status) ? text(last["end_kind"]) || null : null,
     failure: failed,
     seconds: ended(status) && typeof last["duration_seconds"] === "number" ? last["duration_seconds"] : null,

@@ -70,7 +70,7 @@ export const agents = {
   "agents.health.offline": "Offline",
   "agents.health.bridges": "Bridges online",
   "agents.health.waiting": "Messages waiting",
-  "agents.health.working": "At work on",
+  "agents.health.working": "Messages being answered",
   "agents.health.lastSeen": "seen {time}",
   "agents.unstick": "Free it and try again",
   "agents.faults": "Past faults: {n}",

@@ -175,4 +175,7 @@ export const tasks = {
   "tasks.forYou": "for you",
   "tasks.partial": "What was done all the same",
   "tasks.steps": "Steps",
+  "tasks.nowOpen": "Tasks now",
+  "tasks.nowEnded": "Ended lately",
+  "tasks.nowAll": "All {n}",
 } as const;

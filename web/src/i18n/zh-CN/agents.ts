@@ -72,7 +72,7 @@ export const agents: Record<keyof typeof en, string> = {
   "agents.health.offline": "离线",
   "agents.health.bridges": "在线的桥",
   "agents.health.waiting": "等待中的消息",
-  "agents.health.working": "正在处理",
+  "agents.health.working": "正在回答的消息",
   "agents.health.lastSeen": "{time} 有响应",
   "agents.unstick": "解开并重试",
   "agents.faults": "以往的故障：{n}",

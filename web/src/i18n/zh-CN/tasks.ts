@@ -177,4 +177,7 @@ export const tasks: Record<keyof typeof en, string> = {
   "tasks.forYou": "由你提出",
   "tasks.partial": "已完成的部分",
   "tasks.steps": "步骤",
+  "tasks.nowOpen": "当前任务",
+  "tasks.nowEnded": "最近结束",
+  "tasks.nowAll": "全部 {n} 个",
 };

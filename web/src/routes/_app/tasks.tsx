@@ -1,5 +1,5 @@
 import { createFileRoute } from "@tanstack/react-router";
-import { TaskRequests } from "#/features/decisions/TaskRequests";
+import { TaskRequests, useWaitingTasks } from "#/features/decisions/TaskRequests";
 import { type TaskFilter, taskFilters } from "#/features/tasks/states";
 import { type TaskLook, TasksPage, taskViews } from "#/features/tasks/TasksPage";
 
@@ -24,12 +24,14 @@ export const Route = createFileRoute("/_app/tasks")({
 function Page() {
   const { look, filter, who, task } = Route.useSearch();
   const navigate = Route.useNavigate();
+  const waiting = useWaitingTasks();
   return (
     <TasksPage
       look={look ?? "list"}
       filter={filter ?? "open"}
       who={who ?? null}
       openId={task ?? null}
+      waiting={waiting}
       requests={(id) => <TaskRequests taskId={id} />}
       onChange={(next) =>
         void navigate({
