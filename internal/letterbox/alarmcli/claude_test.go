@@ -3,9 +3,12 @@
 package alarmcli_test
 
 import (
+	"encoding/json"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agntchat/agntchat/internal/bridge/bridgetest"
 	"github.com/agntchat/agntchat/internal/bridge/bridgetest/fakemodel"
@@ -74,5 +77,49 @@ func TestL5_ClaudeCodeRunsThePlugin(t *testing.T) {
 	}
 	if out := l.claude("plugin", "marketplace", "list"); strings.Contains(out, "agntchat") {
 		t.Fatal(out)
+	}
+}
+
+// A real Claude Code that is idle at its terminal begins a turn by itself when a letter of a verified contact comes. What wakes it is the fixed text; the letter comes by the hook of that turn.
+func TestL5_ClaudeCodeIsWokenWhenIdle(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.letter("install", "claude", "-u", "alice")
+	l.letter("wake", "on", "-u", "alice")
+	work := filepath.Join(l.home, "work")
+	raw, err := json.Marshal(map[string]any{
+		"hasCompletedOnboarding": true, "theme": "dark", "customApiKeyResponses": map[string]any{"approved": []string{"sk-made-up-key"}, "rejected": []string{}},
+		"projects": map[string]any{work: map[string]any{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.write("claude/.claude.json", string(raw))
+	l.env = append(l.env, "TERM=xterm-256color", "SHELL=/bin/sh")
+	l.model.On("first question", fakemodel.Step{Text: "first answer"})
+	l.model.On("Letters of verified contacts wait", fakemodel.Step{Text: "bob wrote"})
+	screen := l.talk("script", "-qec", "stty rows 40 cols 120; exec "+bridgetest.CLI(t, "claude"), "/dev/null")
+	go func() {
+		for range screen.lines { // what a person would see
+		}
+	}()
+	// A person's first question, typed until it is there: the screen takes a while to be.
+	typed := time.NewTicker(3 * time.Second)
+	defer typed.Stop()
+	for tries := 0; len(l.asked("/v1/messages", "first question")) == 0; tries++ {
+		if tries == 40 {
+			t.Fatal("the screen takes no question")
+		}
+		if _, err := io.WriteString(screen.in, "first question\r"); err != nil {
+			t.Fatal(err)
+		}
+		<-typed.C
+	}
+	l.model.WaitFor("first question")
+	l.arrives("are you there?")
+	l.model.WaitFor("are you there?")
+	woken := l.asked("/v1/messages", "are you there?")[0]
+	if !strings.Contains(woken.Raw, "Letters of verified contacts wait") || quoted(woken.Raw, "are you there?") != 1 {
+		t.Fatalf("not woken as it should be: %s", woken.Raw)
 	}
 }
