@@ -333,3 +333,45 @@ func TestS1_ApprovedCallOfATaskEndsTheTask(t *testing.T) {
 		})
 	}
 }
+
+// TestS1_TalkInAWorkRoomEndsNoTask: while a task waits for a decision, people talk with
+// its agent in its room, and a call of that talk is decided and resumed on its own.
+func TestS1_TalkInAWorkRoomEndsNoTask(t *testing.T) {
+	t.Parallel()
+	cli := durableCLIs(t)[0]
+	w := newDurableWorld(t, cli)
+	w.model.On(cli.again, fakemodel.Step{Text: "It is said."}, fakemodel.Step{Text: "It is made."})
+	w.model.On("say it", fakemodel.Step{Tools: []fakemodel.Tool{cli.tool("echo once >> said")}})
+	w.model.On("make it", fakemodel.Step{Tools: []fakemodel.Tool{cli.tool("echo once >> made")}})
+	me := w.people()
+	var task struct{ ID, Status, WorkConversationID string }
+	call(t, w.p.URL, w.owner, "POST", "/api/conversations/"+w.room+"/tasks", map[string]any{"title": "make it", "assignedTo": []string{w.agent}}, 0, &task)
+	var ofTask, ofTalk struct{ ID, TaskID, Action string }
+	until(me, "permission_request", &ofTask)
+	status := func() string {
+		t.Helper()
+		call(t, w.p.URL, w.owner, "GET", "/api/tasks/"+task.ID, nil, 200, &task)
+		return task.Status
+	}
+	for task.Status != "waiting" {
+		until(me, "task_updated", &task)
+	}
+	room := phxtest.Dial(t, w.p.URL, phxtest.Options{Token: w.owner}).Join("conversation:"+task.WorkConversationID, map[string]any{})
+	call(t, w.p.URL, w.owner, "POST", "/api/conversations/"+task.WorkConversationID+"/messages", map[string]any{"content": "say it"}, 0, nil)
+	until(me, "permission_request", &ofTalk)
+	if ofTalk.TaskID != "" || !strings.Contains(ofTalk.Action, "said") {
+		t.Fatalf("the talk asks %+v", ofTalk)
+	}
+	call(t, w.p.URL, w.owner, "POST", "/api/permission-requests/"+ofTalk.ID+"/resolve", map[string]any{"decision": "approve", "always": false}, 200, nil)
+	w.answer(room, "It is said.")
+	w.once("said")
+	if got := status(); got != "waiting" {
+		t.Fatalf("the talk left the task %s\n%s", got, w.bridge.Output())
+	}
+	call(t, w.p.URL, w.owner, "POST", "/api/permission-requests/"+ofTask.ID+"/resolve", map[string]any{"decision": "approve", "always": false}, 200, nil)
+	until(me, "task_completed", &task)
+	if got := status(); got != "complete" {
+		t.Errorf("the task is %s", got)
+	}
+	w.once("made")
+}

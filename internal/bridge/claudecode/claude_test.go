@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -276,5 +277,52 @@ func TestB2_ClaudeKeepsFewIdleProcesses(t *testing.T) {
 	}
 	if n := c.LiveForTest(); n != 1 {
 		t.Fatalf("%d processes", n)
+	}
+}
+
+// TestT3_ClaudeHearsWhatIsSaidMeanwhile: what people say while a run uses tools becomes
+// part of the run, once; between runs nobody listens.
+func TestT3_ClaudeHearsWhatIsSaidMeanwhile(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	said, gate := make(chan struct{}), make(chan struct{})
+	b.model.On("count to three",
+		fakemodel.Step{Text: "I look first.", Gate: gate, Tools: []fakemodel.Tool{{Name: "mcp__agntchat__look", Args: `{"at":"stars"}`}}},
+		fakemodel.Step{Text: "One, two, three."})
+	b.model.On("make it four instead", fakemodel.Step{Text: "One, two, four."}) // when it is taken up behind the answer
+	c := b.open(t)
+	turn := bridgetest.Turn("count to three")
+	turn.Toolbox = &toolbox.Box{}
+	if c.Tell(t.Context(), turn.ConversationID, "too early") {
+		t.Error("heard before it runs")
+	}
+	var once sync.Once
+	go func() {
+		<-said
+		heard := make(chan bool, 1)
+		go func() { heard <- c.Tell(t.Context(), turn.ConversationID, "make it four instead") }()
+		close(gate)
+		if !<-heard {
+			t.Error("it does not hear")
+		}
+	}()
+	res, err := c.Run(t.Context(), turn, func(e backend.Event) {
+		if e.Kind == backend.Text {
+			once.Do(func() { close(said) })
+		}
+	})
+	if err != nil || (res.Text != "One, two, three." && res.Text != "One, two, three.\n\nOne, two, four.") {
+		t.Fatalf("result %+v error %v", res, err)
+	}
+	raw := b.model.Requests("/v1/messages")
+	if n := strings.Count(raw[len(raw)-1].Raw, "make it four instead"); n != 1 {
+		t.Errorf("the model read it %d times", n)
+	}
+	if c.Tell(t.Context(), turn.ConversationID, "too late") {
+		t.Error("heard after its end")
+	}
+	b.model.On("and now", fakemodel.Step{Text: "Five."})
+	if res, err := c.Run(t.Context(), bridgetest.Turn("and now"), func(backend.Event) {}); err != nil || res.Text != "Five." {
+		t.Fatalf("the next turn: %+v error %v", res, err)
 	}
 }

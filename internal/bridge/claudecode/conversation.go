@@ -34,6 +34,7 @@ type conversation struct {
 	key string // path segment of its tools
 
 	live atomic.Pointer[proc.Process] // the same as p, for end
+	ear  atomic.Pointer[ear]          // of the exchange that runs; nil between them
 
 	turn    sync.Mutex // held while a turn runs; guards all below
 	p       *proc.Process
@@ -66,6 +67,18 @@ func (c *conversation) end() {
 	c.turn.Lock()
 	defer c.turn.Unlock()
 	c.stop(0)
+}
+
+// End implements backend.Ender.
+func (b *Backend) End(conversationID string) {
+	b.mu.Lock()
+	c := b.convs[conversationID]
+	delete(b.convs, conversationID)
+	b.mu.Unlock()
+	if c != nil {
+		c.end()
+	}
+	b.opt.Dir.DropSession(cli, conversationID)
 }
 
 func (c *conversation) stop(grace time.Duration) {

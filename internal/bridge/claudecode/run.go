@@ -39,6 +39,9 @@ type run struct {
 	resumes string // the approved call that the process is to run; empty otherwise
 	gave    string // what that call gave
 	ran     bool   // that call has a result
+
+	echo bool      // the CLI has echoed our line
+	told []telling // what was said meanwhile and it has not taken up yet
 }
 
 // begin has the process running, with somebody to answer its hooks from its first
@@ -75,8 +78,12 @@ func (r *run) play(ctx context.Context, text string) error {
 	defer quiet.Stop()
 	cancelled := ctx.Done()
 	var giveUp <-chan time.Time
+	ear, deaf := r.listen()
+	defer deaf()
 	for {
 		select {
+		case t := <-ear.in:
+			r.tell(t)
 		case err := <-sent:
 			if err != nil {
 				r.c.b.opt.Log.Debug("claude does not listen", slog.Any("error", err))
@@ -91,6 +98,9 @@ func (r *run) play(ctx context.Context, text string) error {
 			if err != nil {
 				r.c.stop(0)
 				return err
+			}
+			if done && len(r.told) > 0 && !r.res.Waiting && r.died == nil && ctx.Err() == nil {
+				done = false // it goes on with what was said at the last moment
 			}
 			if done {
 				r.wait()
@@ -161,7 +171,7 @@ func (r *run) line(raw []byte) (done bool, err error) {
 		return false, r.system(l)
 	case "user":
 		if l.IsReplay {
-			r.heard()
+			r.echoed()
 		}
 		if text, ok := l.toolResult(r.resumes); ok && r.resumes != "" {
 			r.gave, r.ran = text, true
@@ -266,16 +276,16 @@ func (r *run) stream(l line) {
 }
 
 func (r *run) result(l line) error {
-	r.res.Usage = backend.Usage{
+	r.res.Usage = r.res.Usage.Add(backend.Usage{
 		Input: l.Usage.InputTokens, Output: l.Usage.OutputTokens,
 		CacheWrite: l.Usage.CacheCreationTokens, CacheRead: l.Usage.CacheReadTokens,
-	}
+	})
 	if l.StopReason == "tool_deferred" && r.asker != nil {
 		r.res.Waiting = true
 		return nil
 	}
 	if !l.IsError {
-		r.res.Text = strings.TrimSpace(l.Result)
+		r.res.Text = strings.TrimSpace(r.res.Text + "\n\n" + strings.TrimSpace(l.Result))
 		return nil
 	}
 	if strings.Contains(l.said(), "No conversation found") {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -256,5 +257,45 @@ func TestB2_CodexLostSessionStartsAnew(t *testing.T) {
 	raw := b.model.Requests("/v1/responses")
 	if !strings.Contains(raw[len(raw)-1].Raw, "earlier question") {
 		t.Fatal("the history was not sent again")
+	}
+}
+
+// TestT3_CodexHearsWhatIsSaidMeanwhile: what people say while a turn goes on becomes
+// part of it; between turns nobody listens.
+func TestT3_CodexHearsWhatIsSaidMeanwhile(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	said, gate := make(chan struct{}), make(chan struct{})
+	b.model.On("count to three", fakemodel.Step{Text: "I look first.", Gate: gate, Tools: []fakemodel.Tool{{Name: "look", Namespace: "mcp__agntchat", Args: `{"at":"stars"}`}}},
+		fakemodel.Step{Text: "One, two, three."})
+	b.model.On("make it four instead", fakemodel.Step{Text: "One, two, four."})
+	c := b.open(t)
+	turn := bridgetest.Turn("count to three")
+	turn.Toolbox = &toolbox.Box{}
+	if c.Tell(t.Context(), turn.ConversationID, "too early") {
+		t.Error("heard before it runs")
+	}
+	var once sync.Once
+	go func() {
+		<-said
+		if !c.Tell(t.Context(), turn.ConversationID, "make it four instead") {
+			t.Error("it does not hear")
+		}
+		close(gate)
+	}()
+	res, err := c.Run(t.Context(), turn, func(e backend.Event) {
+		if e.Kind == backend.Text {
+			once.Do(func() { close(said) })
+		}
+	})
+	if err != nil || res.Text == "" {
+		t.Fatalf("result %+v error %v", res, err)
+	}
+	raw := b.model.Requests("/v1/responses")
+	if n := strings.Count(raw[len(raw)-1].Raw, "make it four instead"); n != 1 {
+		t.Errorf("the model read it %d times", n)
+	}
+	if c.Tell(t.Context(), turn.ConversationID, "too late") {
+		t.Error("heard after its end")
 	}
 }

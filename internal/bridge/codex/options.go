@@ -51,6 +51,7 @@ type Backend struct {
 	tools  *mcpserve.Server
 	closed bool
 	rooms  map[string]*sync.Mutex
+	turns  map[string]running // that go on now, by conversation
 }
 
 // New makes the backend; the process starts with the first turn.
@@ -58,7 +59,7 @@ func New(opt Options) *Backend {
 	if opt.Silence <= 0 {
 		opt.Silence = 10 * time.Minute
 	}
-	return &Backend{opt: opt, rooms: map[string]*sync.Mutex{}}
+	return &Backend{opt: opt, rooms: map[string]*sync.Mutex{}, turns: map[string]running{}}
 }
 
 // Name is backend.CodexCLI.

@@ -108,6 +108,7 @@ func (r *run) play(ctx context.Context) error {
 	}
 	r.save(sess)
 	r.thread, r.turnID = sess.ID, started.Turn.ID
+	defer r.b.listen(r.turn.ConversationID, running{s, sess.ID, started.Turn.ID})()
 	return r.follow(ctx, events, sess.ID, started.Turn.ID)
 }
 

@@ -25,7 +25,11 @@ func (a *Agent) takeApproval(ap Approval) {
 		}
 		return
 	}
-	a.begin(&work{kind: kindApproval, queueID: ap.ID, conversation: ap.ConversationID, approval: ap, gen: ap.Generation}, a.runApproval)
+	lane := ap.ConversationID
+	if ap.TaskID != "" {
+		lane = taskLane(ap.TaskID)
+	}
+	a.begin(&work{kind: kindApproval, queueID: ap.ID, conversation: lane, approval: ap, gen: ap.Generation}, a.runApproval)
 }
 
 // runApproval resumes the run, posts what it says, and acknowledges. A second
@@ -39,7 +43,7 @@ func (a *Agent) runApproval(w *work) {
 	}
 	defer leave()
 	st := a.newStream(w, newStreamID(), nil)
-	st.start(a.life, w.conversation)
+	st.start(a.life, w.approval.ConversationID)
 	text, waiting, err := a.resume(w, st.emit)
 	st.halt()
 	free()
@@ -69,6 +73,9 @@ func (a *Agent) runApproval(w *work) {
 		}
 		if text != "" {
 			status = "complete"
+		}
+		if !waiting && w.approval.TaskID != "" {
+			a.endSession(w.approval.TaskID)
 		}
 		a.ackApproval(w, "resumed", "")
 		a.log.Info("run resumed", "approval_id", w.approval.RequestID, "status", w.approval.Status)
@@ -107,8 +114,12 @@ func (a *Agent) resume(w *work, emit func(backend.Event)) (text string, waiting 
 	box := a.newToolbox(Item{ID: ap.ID, MessageID: kept.Message, ConversationID: ap.ConversationID, ActiveTaskID: active}, p)
 	g := a.newGate(ap.ConversationID, w.approval.TaskID, kept)
 	g.approval = &ap
+	session := ap.ConversationID
+	if !kept.Talk && kept.Task != "" {
+		session = taskLane(kept.Task)
+	}
 	res, err := r.Resume(ctx, backend.Turn{
-		ID: ap.ID, ConversationID: ap.ConversationID, System: kept.System, Model: kept.Model, Effort: kept.Effort, MaxTokens: kept.MaxTokens,
+		ID: ap.ID, ConversationID: session, System: kept.System, Model: kept.Model, Effort: kept.Effort, MaxTokens: kept.MaxTokens,
 		Toolbox: box, Gate: g,
 	}, backend.Approval{
 		RunID: ap.RunID, CallID: ap.ToolUseID, Tool: ap.ToolName, Input: ap.Input, Allowed: ap.allowed(), Edited: ap.Edited, Text: ap.Text,
@@ -155,7 +166,7 @@ func (a *Agent) say(w *work, text string) error {
 	if text == "" {
 		return nil
 	}
-	path, body := "/api/conversations/"+url.PathEscape(w.conversation)+"/messages", map[string]any{
+	path, body := "/api/conversations/"+url.PathEscape(w.approval.ConversationID)+"/messages", map[string]any{
 		"content": clip(text), "contentType": "text", "metadata": map[string]any{"approval_id": w.approval.RequestID},
 	}
 	header := map[string]string{"Idempotency-Key": "approval:" + w.approval.RequestID}
@@ -169,7 +180,7 @@ func (a *Agent) endTask(w *work, tool string, args map[string]any) error {
 		return nil
 	}
 	args["task_id"] = w.approval.TaskID
-	body := map[string]any{"tool_name": tool, "args": args, "context": map[string]any{"task_id": w.approval.TaskID, "conversation_id": w.conversation}}
+	body := map[string]any{"tool_name": tool, "args": args, "context": map[string]any{"task_id": w.approval.TaskID, "conversation_id": w.approval.ConversationID}}
 	var out struct {
 		OK    bool   `json:"ok"`
 		Code  string `json:"code"`

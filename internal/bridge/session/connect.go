@@ -141,7 +141,7 @@ func (a *Agent) command(c Command) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		for _, w := range a.work {
-			if w.conversation == c.ConversationID {
+			if w.conversation == c.ConversationID || (w.kind == kindApproval && w.approval.ConversationID == c.ConversationID) {
 				w.cancel(errStopped)
 			}
 		}

@@ -82,7 +82,7 @@ func (a *Agent) takeTask(it TaskItem) {
 		old.cancel(errLost)
 	}
 	// A task has a lane of its own: people can talk with the agent in the room meanwhile.
-	a.begin(&work{kind: kindTask, queueID: it.ID, conversation: "task:" + it.TaskID, task: it, gen: it.Generation}, a.runTask)
+	a.begin(&work{kind: kindTask, queueID: it.ID, conversation: taskLane(it.TaskID), task: it, gen: it.Generation}, a.runTask)
 }
 
 func (a *Agent) runTask(w *work) {
@@ -105,6 +105,9 @@ func (a *Agent) runTask(w *work) {
 	a.mu.Unlock()
 	free()
 	a.finish(w, d)
+	if d.Task.Outcome == "done" {
+		a.endSession(w.task.TaskID)
+	}
 }
 
 // leaveTask ends a run that has no result. What a person stopped is closed by the
@@ -202,6 +205,7 @@ func (r *taskRun) once(body string) {
 	box := a.newToolbox(item, r.profile)
 	box.allow(it.Directives.ToolAllowlist)
 	t := a.buildTurn(item, r.profile, box)
+	t.ConversationID = taskLane(it.TaskID)
 	t.System += it.Directives.Behavioral.TaskSuffix
 	g := a.newGate(it.room(), it.TaskID, keptRun{
 		System: t.System, Model: t.Model, Effort: t.Effort, MaxTokens: t.MaxTokens, Message: item.MessageID, Task: it.TaskID,
@@ -331,6 +335,9 @@ func (p *progress) emit(e backend.Event) {
 	}
 	if phase != p.phase || (step != "" && step != p.step) {
 		p.phase, p.step, p.dirty = phase, step, true
+		p.agent.mu.Lock()
+		p.w.step = step
+		p.agent.mu.Unlock()
 	}
 }
 

@@ -38,7 +38,8 @@ type work struct {
 
 	// guarded by Agent.mu
 	gen        int64
-	delivering bool // the model is done; only the delivery runs
+	delivering bool   // the model is done; only the delivery runs
+	step       string // of a task: what its run does
 }
 
 // messageIDs are the messages that the turn answers.

@@ -111,16 +111,16 @@ func (s *Server) offer() {
 	}
 	busy := map[string]bool{}
 	for _, row := range s.rows {
-		if row.State == "claimed" {
+		if row.State == "claimed" && !row.Task { // people are never behind a task
 			busy[row.ConversationID] = true
 		}
 	}
 	for _, id := range s.order {
 		row := s.rows[id]
-		if row.State != "open" || busy[row.ConversationID] {
+		if row.State != "open" || (busy[row.ConversationID] && !row.Task) {
 			continue
 		}
-		busy[row.ConversationID] = true
+		busy[row.ConversationID] = busy[row.ConversationID] || !row.Task
 		row.State, row.claimedBy = "claimed", s.executor
 		row.Generation++
 		row.Attempts++
