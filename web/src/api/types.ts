@@ -79,6 +79,8 @@ export interface FileAttachment {
   sizeBytes?: number;
   downloadUrl?: string;
   previewUrl?: string;
+  /** Its bytes are gone; the message stays. */
+  deleted?: boolean;
 }
 
 export interface AwaitingAgent {
@@ -159,6 +161,8 @@ export interface Conversation {
   lastReadSeq?: number;
   /** Version of the room; every persisted event on its topic carries the next one. */
   seq?: number;
+  /** Of a side conversation; what it says of itself is in `metadata`, see `lib/huddles.ts`. */
+  huddle?: { messageCount: number };
 }
 
 /** `event` is the name the same change has on the socket; `payload` its payload there. */

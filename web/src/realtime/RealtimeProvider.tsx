@@ -1,11 +1,13 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
 import * as conversations from "#/api/conversations";
+import * as files from "#/api/files";
 import { keys } from "#/api/keys";
 import { getMe } from "#/api/me";
 import { session } from "#/api/session";
 import type { Id } from "#/api/types";
 import { HubContext } from "./context";
+import { DeviceFileBox } from "./fileBox";
 import { Hub } from "./hub";
 import { makePhoenixSocket } from "./socket";
 
@@ -32,6 +34,7 @@ function makeHub(selfId: Id): Hub {
       probe: () => getMe(),
     },
     storage: browserStorage(),
+    files: { api: { begin: files.beginUpload, put: files.putBytes }, box: new DeviceFileBox(selfId) },
     pageSize: conversations.MESSAGE_PAGE,
     visible: () => document.visibilityState === "visible" && document.hasFocus(),
   });

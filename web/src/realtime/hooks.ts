@@ -1,5 +1,5 @@
 /** What screens watch and do. See `api/README.md` for the table. */
-import { useCallback, useEffect, useMemo, useRef } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { stopAgents } from "#/api/conversations";
 import type { ApiError } from "#/api/errors";
 import { session } from "#/api/session";
@@ -11,7 +11,7 @@ import { type RoomMessage, readUpTo, timelineItems } from "./items";
 import { orderedRooms, unreadTotal } from "./list";
 import { unsentCount } from "./outbox";
 import { type Activity, type Device, markOf, type PresenceMark } from "./presence";
-import { sameList, useStore } from "./store";
+import { createStore, sameList, useStore } from "./store";
 import type { Stream } from "./streams";
 import type { Typist } from "./typing";
 
@@ -19,6 +19,7 @@ export { messageKey, type RoomMessage } from "./items";
 export type { Activity, ActivityRow, ConnectionState, Device, PresenceMark, Stream, Typist };
 
 const nobody: readonly Typist[] = [];
+const noUploads = createStore<ReadonlyMap<string, number>>(new Map());
 
 export function useConnection(): ConnectionState & { queued: number; retryNow: () => void } {
   const hub = useHub();
@@ -182,8 +183,37 @@ export function useAgentDevice(agentId: Id): Device | null {
   );
 }
 
+/** How much of a file of an unsent message is sent, 0 to 1; null while it is not on its way. */
+export function useUploadProgress(key: string): number | null {
+  return useStore(
+    useHub().uploads?.progress ?? noUploads,
+    useCallback((p) => p.get(key) ?? null, [key]),
+  );
+}
+
+/** An address of the bytes of an unsent file, for a picture of it; null until it is there, or when it is not on this device. */
+export function useUnsentBytes(key: string, wanted: boolean): string | null {
+  const hub = useHub();
+  const [address, setAddress] = useState<string | null>(null);
+  useEffect(() => {
+    if (!wanted) return;
+    let made: string | null = null;
+    let left = false;
+    void hub.uploads?.bytes(key).then((bytes) => {
+      if (left || !bytes) return;
+      made = URL.createObjectURL(bytes);
+      setAddress(made);
+    });
+    return () => {
+      left = true;
+      if (made) URL.revokeObjectURL(made);
+    };
+  }, [hub, key, wanted]);
+  return address;
+}
+
 export interface RoomActions {
-  send: (input: { content: string; parentMessageId?: Id | undefined }) => string;
+  send: (input: { content: string; parentMessageId?: Id | undefined; files?: readonly File[] | undefined }) => string;
   retry: (nonce: string) => void;
   discard: (nonce: string) => void;
   typing: () => void;

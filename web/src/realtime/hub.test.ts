@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { ApiError } from "#/api/errors";
 import type { Conversation } from "#/api/types";
+import type { FileBox } from "./fileBox";
 import { Hub, type HubApi } from "./hub";
 import { timelineItems } from "./items";
 import { OutboxStorage } from "./outbox";
@@ -7,6 +9,7 @@ import { messagesOf } from "./room";
 import { FakeServer } from "./testing/fakeSocket";
 import { seeded } from "./testing/random";
 import { plain } from "./testing/world";
+import type { UploadApi } from "./uploads";
 
 const self = { id: "self", displayName: "Ada", avatarUrl: null };
 const conversation = (extra: Partial<Conversation> = {}): Conversation => ({
@@ -424,5 +427,124 @@ describe("the connection", () => {
     await vi.advanceTimersByTimeAsync(100);
     expect(probe).toHaveBeenCalledTimes(1);
     expect(hub.connection.get().state).toBe("reconnecting");
+  });
+});
+
+describe("files of the outbox", () => {
+  const bytes = (name: string) => new File(["abc"], name, { type: "text/plain" });
+  /** A server for bytes: `answers` are given in order, then every upload works. */
+  function shelf(answers: (ApiError | Promise<void>)[] = []) {
+    const sent: string[] = [];
+    const held = new Map<string, Blob>();
+    let n = 0;
+    const box: FileBox = { put: (k, f) => void held.set(k, f), get: async (k) => held.get(k) ?? null, drop: (k) => void held.delete(k) };
+    const api: UploadApi = {
+      begin: async (_room, file) => ({ uploadUrl: `/${file.filename}`, storageKey: `key-${++n}` }),
+      put: async (url, _bytes, _type, onProgress, signal) => {
+        onProgress(0.5);
+        const answer = answers.shift();
+        if (answer instanceof Error) throw answer;
+        const stopped = new Promise((_, no) => signal.addEventListener("abort", () => no(new ApiError({ kind: "aborted" }))));
+        await Promise.race([answer ?? Promise.resolve(), stopped]);
+        sent.push(url);
+      },
+    };
+    return { sent, held, files: { api, box } };
+  }
+  function hubWith(server: FakeServer, files: { api: UploadApi; box: FileBox }): Hub {
+    const hub = new Hub({
+      selfId: "self",
+      token: () => "t",
+      makeSocket: server.makeSocket,
+      api: apiOf(server),
+      storage: localStorage,
+      files,
+      pageSize: 6,
+      visible: () => true,
+    });
+    hubs.push(hub);
+    hub.start();
+    hub.follow("room");
+    return hub;
+  }
+  const pushes = (server: FakeServer) => server.pushes.filter((p) => p.event === "new_message").map((p) => p.payload["attachments"]);
+
+  it("go before their message, in order, and are forgotten once it is stored", async () => {
+    const server = new FakeServer();
+    const s = shelf();
+    const hub = hubWith(server, s.files);
+    hub.send({ conversationId: "room", content: "two", files: [bytes("a.txt"), bytes("b.txt")] });
+    hub.send({ conversationId: "room", content: "after" });
+    await vi.advanceTimersByTimeAsync(50);
+    expect(s.sent).toEqual(["/a.txt", "/b.txt"]);
+    expect(pushes(server)).toEqual([
+      [
+        { storageKey: "key-1", filename: "a.txt", contentType: "text/plain", sizeBytes: 3 },
+        { storageKey: "key-2", filename: "b.txt", contentType: "text/plain", sizeBytes: 3 },
+      ],
+      undefined,
+    ]);
+    expect(contents(hub)).toEqual(["two", "after"]);
+    expect(hub.outbox.get()).toEqual([]);
+    expect(s.held.size).toBe(0);
+  });
+
+  it("try again after a broken line, and never send again what arrived", async () => {
+    const server = new FakeServer();
+    const s = shelf([Promise.resolve(), new ApiError({ kind: "offline" })]);
+    const hub = hubWith(server, s.files);
+    hub.send({ conversationId: "room", content: "x", files: [bytes("a.txt"), bytes("b.txt")] });
+    await vi.advanceTimersByTimeAsync(50);
+    expect(s.sent).toEqual(["/a.txt"]);
+    expect(new OutboxStorage(localStorage, "self").load()[0]?.files?.map((f) => f.storageKey)).toEqual(["key-1", undefined]);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(s.sent).toEqual(["/a.txt", "/b.txt"]);
+    expect(contents(hub)).toEqual(["x"]);
+    expect(hub.outbox.get()).toEqual([]);
+  });
+
+  it("say what the server refused, and keep the file for another try", async () => {
+    const server = new FakeServer();
+    const s = shelf([new ApiError({ kind: "conflict", status: 409, code: "storage_full", message: "The workspace is full." })]);
+    const hub = hubWith(server, s.files);
+    const nonce = hub.send({ conversationId: "room", content: "x", files: [bytes("a.txt")] });
+    await vi.advanceTimersByTimeAsync(50);
+    expect(hub.outbox.get()[0]).toMatchObject({ state: "failed", error: { code: "storage_full", message: "The workspace is full." } });
+    hub.retry(nonce);
+    await vi.advanceTimersByTimeAsync(50);
+    expect(contents(hub)).toEqual(["x"]);
+    expect(hub.outbox.get()).toEqual([]);
+  });
+
+  it("tell that the bytes are gone after a reload of a browser that keeps none", async () => {
+    const server = new FakeServer();
+    new OutboxStorage(localStorage, "self").save({
+      nonce: "n",
+      conversationId: "room",
+      content: "x",
+      at: "2026-01-01T00:00:00.000000Z",
+      n: 1,
+      state: "queued",
+      files: [{ key: "lost", filename: "a.txt", contentType: "text/plain", sizeBytes: 3 }],
+    });
+    const hub = hubWith(server, shelf().files);
+    await vi.advanceTimersByTimeAsync(50);
+    expect(hub.outbox.get()[0]).toMatchObject({ state: "failed", error: { code: "file_lost" } });
+    hub.discard("n");
+  });
+
+  it("stop when the message is discarded, and free the way for the next", async () => {
+    const server = new FakeServer();
+    const s = shelf([new Promise(() => undefined)]);
+    const hub = hubWith(server, s.files);
+    const nonce = hub.send({ conversationId: "room", content: "never", files: [bytes("a.txt")] });
+    hub.send({ conversationId: "room", content: "next" });
+    await vi.advanceTimersByTimeAsync(50);
+    expect([...(hub.uploads?.progress.get().values() ?? [])]).toEqual([0.5]);
+    hub.discard(nonce);
+    await vi.advanceTimersByTimeAsync(50);
+    expect(contents(hub)).toEqual(["next"]);
+    expect(s.held.size).toBe(0);
+    expect(hub.uploads?.progress.get().size).toBe(0);
   });
 });

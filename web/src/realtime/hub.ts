@@ -6,14 +6,16 @@ import { randomId } from "#/api/client";
 import { ApiError } from "#/api/errors";
 import type { ChangesPage, Conversation, Id, Message, Timestamp } from "#/api/types";
 import { type ConnectionEvent, foldConnection, startConnection } from "./connection";
+import type { FileBox } from "./fileBox";
 import { arrived, changeRoom, dropRoom, foldRoomEvent, type ListState, loadRooms, noRooms, putRoom, readRoom, setUnread } from "./list";
-import { addItem, type Outbox, type OutboxItem, OutboxStorage, removeItem } from "./outbox";
+import { addItem, changeItem, type Outbox, type OutboxFile, type OutboxItem, OutboxStorage, removeItem } from "./outbox";
 import { foldPresence, nobody } from "./presence";
 import { asApiError, RoomLink } from "./roomLink";
 import { Sender, type SendResult } from "./sender";
 import { type ChannelPort, isInternal, type MakeSocket, readReply, type SocketPort } from "./socket";
 import { createStore } from "./store";
 import { foldTyping, nextTypingSweep, nobodyTypes, readTyping, stopTyping, sweepTyping } from "./typing";
+import { isPassing, type UploadApi, Uploads } from "./uploads";
 
 export interface HubApi {
   listConversations(): Promise<Conversation[]>;
@@ -32,6 +34,8 @@ export interface HubDeps {
   makeSocket: MakeSocket;
   api: HubApi;
   storage: Storage | null;
+  /** How files are sent, and where they wait. Without it messages have none. */
+  files?: { api: UploadApi; box: FileBox };
   pageSize: number;
   now?: () => number;
   /** Whether the person can see the page now. */
@@ -60,6 +64,7 @@ export class Hub {
   readonly presence = createStore(nobody);
   readonly typing = createStore(nobodyTypes);
   readonly outbox;
+  readonly uploads: Uploads | null;
   readonly #deps: HubDeps;
   readonly #socket: SocketPort;
   readonly #storage: OutboxStorage;
@@ -74,7 +79,8 @@ export class Hub {
   readonly #typed = new Map<Id, number>();
   #user: ChannelPort | null = null;
   #typingTimer: ReturnType<typeof setTimeout> | null = null;
-  #watched: Id | null = null;
+  /** Rooms that are on the screen, and how often. */
+  readonly #watched = new Map<Id, number>();
   #loading = false;
   #loadAgain = false;
   /** Rooms that went while the list was being read: its answer may still name them. */
@@ -89,6 +95,7 @@ export class Hub {
     this.connection = createStore(startConnection(this.#now()));
     this.#storage = new OutboxStorage(deps.storage, deps.selfId);
     this.outbox = createStore<Outbox>(this.#storage.load());
+    this.uploads = deps.files ? new Uploads(deps.files.api, deps.files.box) : null;
     this.#socket = deps.makeSocket({
       token: deps.token,
       onRetry: (attempt, delayMs) => this.#retryPlanned(attempt, delayMs),
@@ -132,6 +139,7 @@ export class Hub {
 
   /** Forgets unsent messages of this person on this device: signing out by hand. */
   forgetUnsent(): void {
+    for (const x of this.outbox.get()) this.uploads?.drop(x.files ?? []);
     this.#storage.clear();
     this.outbox.set([]);
   }
@@ -191,12 +199,14 @@ export class Hub {
   follow(id: Id, watch = true): () => void {
     const room = this.room(id);
     room.acquire();
-    if (watch) this.#watched = id;
+    if (watch) this.#watched.set(id, (this.#watched.get(id) ?? 0) + 1);
     let done = false;
     return () => {
       if (done) return;
       done = true;
-      if (this.#watched === id) this.#watched = null;
+      const views = (this.#watched.get(id) ?? 0) - 1;
+      if (watch && views > 0) this.#watched.set(id, views);
+      else if (watch) this.#watched.delete(id);
       room.release(() => this.#idle(room));
     };
   }
@@ -253,10 +263,16 @@ export class Hub {
 
   // --- writing
 
-  /** Takes a message to send. It is on disk when this returns. */
-  send(input: { conversationId: Id; content: string; parentMessageId?: Id | undefined }): string {
+  /** Takes a message to send. It is on disk when this returns, its files a moment later. */
+  send(input: { conversationId: Id; content: string; parentMessageId?: Id | undefined; files?: readonly File[] | undefined }): string {
     const nonce = randomId();
-    this.outbox.update((b) => addItem(b, { ...input, nonce, at: new Date(this.#now()).toISOString() }));
+    const { files: chosen, ...rest } = input;
+    const files = (chosen ?? []).map((file): OutboxFile => {
+      const key = randomId();
+      this.uploads?.hold(key, file);
+      return { key, filename: file.name || "file", contentType: file.type || "application/octet-stream", sizeBytes: file.size };
+    });
+    this.outbox.update((b) => addItem(b, { ...rest, ...(files.length ? { files } : {}), nonce, at: new Date(this.#now()).toISOString() }));
     const item = this.outbox.get().find((x) => x.nonce === nonce);
     if (item) this.#storage.save(item);
     this.#sender.flushRoom(input.conversationId);
@@ -268,6 +284,7 @@ export class Hub {
   }
 
   discard(nonce: string): void {
+    this.#dropFiles(nonce);
     this.#sender.discard(nonce);
   }
 
@@ -407,7 +424,7 @@ export class Hub {
       return;
     }
     const category = (payload["notificationCategory"] ?? message.notificationCategory ?? null) as string | null;
-    const watched = this.#watched === id && (this.#deps.visible?.() ?? true);
+    const watched = this.#watched.has(id) && (this.#deps.visible?.() ?? true);
     this.#setRooms(arrived(this.list.get().rooms, id, { message, category, selfId: this.selfId, watched }));
   }
 
@@ -476,6 +493,7 @@ export class Hub {
     const nonce = message.metadata?.client_nonce;
     if (!nonce) return;
     this.#storage.remove(nonce);
+    this.#dropFiles(nonce);
     this.outbox.update((b) => removeItem(b, nonce));
   }
 
@@ -497,12 +515,58 @@ export class Hub {
   }
 
   #push(item: OutboxItem): Promise<SendResult> {
+    return item.files?.length ? this.#pushWithFiles(item, item.files) : this.#pushMessage(item, []);
+  }
+
+  /** First the bytes, each file once, then the message that shows them. */
+  async #pushWithFiles(item: OutboxItem, files: readonly OutboxFile[]): Promise<SendResult> {
+    if (!this.uploads) return { kind: "refused", code: "attachments_not_available", message: "" };
+    let sent = files;
+    for (const file of files) {
+      if (file.storageKey) continue;
+      try {
+        const storageKey = await this.uploads.send(item.conversationId, file);
+        sent = sent.map((f) => (f.key === file.key ? { ...f, storageKey } : f));
+        this.#keepFiles(item.nonce, sent);
+      } catch (err) {
+        const { code, kind, message } = asApiError(err);
+        if (isPassing(err)) return { kind: "again", code: code || kind, afterMs: 2000 };
+        return { kind: "refused", code: code || kind, message: message === code || message === kind ? "" : message };
+      }
+    }
+    const result = await this.#pushMessage(item, sent);
+    // Uploads are kept for a day: older ones are sent again.
+    if (result.kind === "refused" && (result.code === "unknown_attachment" || result.code === "not_uploaded")) {
+      this.#keepFiles(
+        item.nonce,
+        sent.map((f) => ({ ...f, storageKey: undefined })),
+      );
+      return { kind: "again", code: result.code, afterMs: 500 };
+    }
+    return result;
+  }
+
+  #keepFiles(nonce: string, files: readonly OutboxFile[]): void {
+    this.outbox.update((b) => changeItem(b, nonce, { files }));
+    const item = this.outbox.get().find((x) => x.nonce === nonce);
+    if (item) this.#storage.save(item);
+  }
+
+  #dropFiles(nonce: string): void {
+    const files = this.outbox.get().find((x) => x.nonce === nonce)?.files;
+    if (files) this.uploads?.drop(files);
+  }
+
+  #pushMessage(item: OutboxItem, files: readonly OutboxFile[]): Promise<SendResult> {
     return new Promise((resolve) => {
       const payload = {
         content: item.content,
         content_type: "text",
         metadata: { client_nonce: item.nonce },
         ...(item.parentMessageId ? { parent_message_id: item.parentMessageId } : {}),
+        ...(files.length
+          ? { attachments: files.map(({ storageKey, filename, contentType, sizeBytes }) => ({ storageKey, filename, contentType, sizeBytes })) }
+          : {}),
       };
       const push = this.#rooms.get(item.conversationId)?.push("new_message", payload, PUSH_TIMEOUT_MS);
       if (!push) {
@@ -517,6 +581,7 @@ export class Hub {
   }
 
   #itemStored(item: OutboxItem, message: Message | undefined): void {
+    this.uploads?.drop(item.files ?? []);
     const link = this.#rooms.get(item.conversationId);
     if (message && link) {
       link.put(message);

@@ -1,6 +1,6 @@
 /** The timeline as a screen shows it: stored rows, then what is still in the outbox. Pure. */
 import type { Id, Message, Self } from "#/api/types";
-import type { Outbox } from "./outbox";
+import type { Outbox, OutboxFile } from "./outbox";
 import { messagesOf, type RoomState } from "./room";
 
 export interface LocalState {
@@ -8,6 +8,7 @@ export interface LocalState {
   state: "queued" | "sending" | "failed";
   error?: { code: string; message: string } | undefined;
   at: string;
+  files?: readonly OutboxFile[] | undefined;
 }
 
 /** A stored message, or one's own that is not known to be stored (`local`). */
@@ -42,7 +43,13 @@ export function timelineItems(
       ...(x.parentMessageId ? { parentMessageId: x.parentMessageId } : {}),
       insertedAt: x.at,
       // "stored" is on its way back to us: still shown as being sent, for a moment.
-      local: { nonce: x.nonce, state: x.state === "stored" ? "sending" : x.state, error: x.error, at: x.at },
+      local: {
+        nonce: x.nonce,
+        state: x.state === "stored" ? "sending" : x.state,
+        error: x.error,
+        at: x.at,
+        ...(x.files?.length ? { files: x.files } : {}),
+      },
     });
   }
   return rows;

@@ -6,11 +6,21 @@
  */
 import type { Id } from "#/api/types";
 
+/** A file of an unsent message. Its bytes are in the `FileBox` under `key`; `storageKey` is known once the server has them. */
+export interface OutboxFile {
+  key: string;
+  filename: string;
+  contentType: string;
+  sizeBytes: number;
+  storageKey?: string | undefined;
+}
+
 export interface OutboxItem {
   nonce: string;
   conversationId: Id;
   content: string;
   parentMessageId?: Id | undefined;
+  files?: readonly OutboxFile[] | undefined;
   /** When it was written, ISO; shown, and the order of sending. */
   at: string;
   /** Order among items written in the same millisecond. */
@@ -25,6 +35,7 @@ export interface NewItem {
   conversationId: Id;
   content: string;
   parentMessageId?: Id | undefined;
+  files?: readonly OutboxFile[] | undefined;
   at: string;
 }
 
@@ -38,7 +49,7 @@ export function addItem(box: Outbox, item: NewItem): Outbox {
   return [...box, { ...item, n, state: "queued" as const }].sort(later);
 }
 
-export function changeItem(box: Outbox, nonce: string, change: Partial<Pick<OutboxItem, "state" | "error">>): Outbox {
+export function changeItem(box: Outbox, nonce: string, change: Partial<Pick<OutboxItem, "state" | "error" | "files">>): Outbox {
   const held = box.find((x) => x.nonce === nonce);
   return held ? box.map((x) => (x === held ? { ...x, ...change } : x)) : box;
 }
@@ -139,7 +150,8 @@ function parse(raw: string | null): OutboxItem | null {
   try {
     const x = JSON.parse(raw) as OutboxItem;
     const ok = typeof x.nonce === "string" && typeof x.conversationId === "string" && typeof x.content === "string" && typeof x.at === "string";
-    return ok ? { ...x, n: typeof x.n === "number" ? x.n : 0, state: x.state === "failed" ? "failed" : "queued" } : null;
+    const files = Array.isArray(x.files) ? x.files.filter((f) => typeof f?.key === "string" && typeof f.filename === "string") : undefined;
+    return ok ? { ...x, files, n: typeof x.n === "number" ? x.n : 0, state: x.state === "failed" ? "failed" : "queued" } : null;
   } catch {
     return null;
   }

@@ -1,5 +1,5 @@
 import { Link, useNavigate } from "@tanstack/react-router";
-import { ChevronLeft, PanelRight } from "lucide-react";
+import { ChevronLeft, Maximize2, PanelRight, X } from "lucide-react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Conversation } from "#/api/types";
 import { Avatar } from "#/components/ui/avatar";
@@ -12,6 +12,9 @@ import { Composer, type ComposerHandle } from "#/features/composer/Composer";
 import type { Candidate } from "#/features/composer/candidates";
 import { RoomRequests } from "#/features/decisions/RoomRequests";
 import { useTaskRequests } from "#/features/decisions/TaskRequests";
+import { HuddleBar, HuddleFoot } from "#/features/huddles/HuddleBar";
+import { HuddleCard } from "#/features/huddles/HuddleCard";
+import { useHuddles } from "#/features/huddles/queries";
 import { useAgents } from "#/features/rooms/data";
 import { RoomDetails } from "#/features/rooms/RoomDetails";
 import { type Card, cardOf } from "#/features/tasks/states";
@@ -23,6 +26,7 @@ import { TimelineSkeleton } from "#/features/timeline/TimelineSkeleton";
 import { TimelineView } from "#/features/timeline/TimelineView";
 import { useT } from "#/i18n";
 import { errorLine } from "#/lib/errorLine";
+import { huddleOf, seatOf } from "#/lib/huddles";
 import { counterpart, roomTitle } from "#/lib/rooms";
 import { useSelf } from "#/lib/self";
 import {
@@ -36,6 +40,7 @@ import {
   useRoomStreams,
 } from "#/realtime/hooks";
 import { AsleepNote } from "./AsleepNote";
+import { DropZone } from "./DropZone";
 import { Resizer } from "./Resizer";
 import { RoomBeginning } from "./RoomBeginning";
 import { RoomStatus } from "./RoomStatus";
@@ -89,6 +94,13 @@ function OpenRoom({ roomId }: { roomId: string }) {
   const details = useShell("details");
   const paneWidth = useShell("paneWidth");
   const title = room ? roomTitle(room, self.id) : "";
+  const [huddle, setHuddle] = useState<{ roomId: string; id: string } | null>(null);
+  const beside = huddle?.roomId === roomId ? huddle.id : null;
+  const openHuddle = useCallback((id: string) => setHuddle((held) => (held?.id === id ? null : { roomId, id })), [roomId]);
+  const closeHuddle = () => {
+    setHuddle(null);
+    document.querySelector<HTMLElement>(`[data-huddle="${beside}"]`)?.focus({ preventScroll: true });
+  };
   if (handle.status === "error" && (handle.error?.kind === "not_found" || handle.error?.kind === "forbidden")) {
     return <RoomGone />;
   }
@@ -96,11 +108,11 @@ function OpenRoom({ roomId }: { roomId: string }) {
     <div className="relative flex h-full min-w-0">
       <main aria-label={title} className="flex min-h-0 min-w-0 flex-1 flex-col">
         <Header room={room} title={title} detailsOpen={details} />
-        <RoomBody key={roomId} roomId={roomId} room={room} title={title} handle={handle} />
+        <RoomBody key={roomId} roomId={roomId} room={room} title={title} handle={handle} openHuddle={openHuddle} shownHuddle={beside} />
       </main>
-      {details && room && (
+      {(beside || (details && room)) && (
         <div
-          style={{ ["--pane" as string]: `${paneWidth}px` }}
+          style={{ ["--pane" as string]: `${beside ? Math.max(paneWidth, 420) : paneWidth}px` }}
           className="relative min-h-0 shrink-0 animate-sheet border-line bg-page max-xl:absolute max-xl:inset-y-0 max-xl:right-0 max-xl:z-30 max-xl:w-full max-xl:max-w-96 max-xl:border-l max-xl:shadow-raised max-md:max-w-none xl:w-[var(--pane)]"
         >
           <Resizer
@@ -112,10 +124,57 @@ function OpenRoom({ roomId }: { roomId: string }) {
             initial={340}
             onChange={(v) => setShell({ paneWidth: v })}
           />
-          <RoomDetails key={roomId} room={room} onClose={() => setShell({ details: false })} />
+          {beside ? (
+            <HuddlePane key={beside} huddleId={beside} onClose={closeHuddle} />
+          ) : (
+            room && <RoomDetails key={roomId} room={room} onClose={() => setShell({ details: false })} />
+          )}
         </div>
       )}
     </div>
+  );
+}
+
+/** A huddle beside the room that it belongs to: all of it, live. */
+function HuddlePane({ huddleId, onClose }: { huddleId: string; onClose: () => void }) {
+  const t = useT();
+  const self = useSelf();
+  const room = useConversation(huddleId);
+  const handle = useRoom(huddleId);
+  const title = room ? roomTitle(room, self.id) : "";
+  const gone = handle.status === "error" && (handle.error?.kind === "not_found" || handle.error?.kind === "forbidden");
+  return (
+    <aside
+      aria-label={t("huddle.label", { topic: title })}
+      className="flex h-full min-h-0 flex-col"
+      onKeyDown={(e) => {
+        if (e.key !== "Escape" || e.defaultPrevented) return;
+        e.stopPropagation();
+        onClose();
+      }}
+    >
+      <header className="flex h-13 shrink-0 items-center gap-1 border-line border-b pr-2 pl-4">
+        <h2 className="min-w-0 flex-1 truncate font-semibold text-body">{title || t("huddle.pane")}</h2>
+        <Tooltip content={t("huddle.asRoom")} side="bottom">
+          <Link
+            to="/rooms/$roomId"
+            params={{ roomId: huddleId }}
+            aria-label={t("huddle.asRoom")}
+            className="hit grid size-8.5 place-items-center rounded-control text-text-2 hover:bg-hover"
+          >
+            <Maximize2 size={16} strokeWidth={1.75} />
+          </Link>
+        </Tooltip>
+        <IconButton label={t("huddle.closePane")} onClick={onClose}>
+          <X size={18} strokeWidth={1.75} />
+        </IconButton>
+      </header>
+      {gone ? (
+        <Empty title={t("rooms.gone")} hint={t("rooms.goneHint")} />
+      ) : (
+        <RoomBody roomId={huddleId} room={room} title={title} handle={handle} inPane />
+      )}
+    </aside>
   );
 }
 
@@ -169,9 +228,18 @@ function OtherFace(props: { id: string; name: string; kind: "human" | "agent"; s
   return <Avatar {...props} size={30} presence={usePresence(props.id)} />;
 }
 
-type ConversationProps = { roomId: string; room: Conversation | undefined; title: string; handle: ReturnType<typeof useRoom> };
+type ConversationProps = {
+  roomId: string;
+  room: Conversation | undefined;
+  title: string;
+  handle: ReturnType<typeof useRoom>;
+  /** Opens a huddle of the room beside it; without it a huddle opens as a page. */
+  openHuddle?: (id: string) => void;
+  shownHuddle?: string | null;
+  inPane?: boolean;
+};
 
-function RoomBody({ roomId, room, title, handle }: ConversationProps) {
+function RoomBody({ roomId, room, title, handle, openHuddle, shownHuddle = null, inPane = false }: ConversationProps) {
   const t = useT();
   const self = useSelf();
   const navigate = useNavigate();
@@ -181,6 +249,17 @@ function RoomBody({ roomId, room, title, handle }: ConversationProps) {
   const activity = useRoomActivity(roomId);
   const receiptsOf = useReceipts(roomId, room);
   const { state } = useConnection();
+  const huddles = useHuddles(roomId);
+  const marks = useMemo(
+    () =>
+      [...huddles.values()]
+        .map((h) => ({ id: h.id, anchorId: huddleOf(h)?.anchorId ?? "", at: h.insertedAt }))
+        .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : a.id < b.id ? -1 : 1)),
+    [huddles],
+  );
+  const huddle = huddleOf(room);
+  const above = useConversation(huddle?.sourceId ?? roomId);
+  const mayWrite = !room || !huddle || (huddle.status === "open" && seatOf(room, self.id) === "member");
   const composer = useRef<ComposerHandle>(null);
   const [reply, setReply] = useState<TimelineMessage | null>(null);
   const people = usePeople(room, self.id);
@@ -220,8 +299,12 @@ function RoomBody({ roomId, room, title, handle }: ConversationProps) {
   const ready = handle.status === "ready" && (room !== undefined || list.status === "error");
   const readSeq = useRef<number | null | undefined>(undefined);
   if (ready && readSeq.current === undefined) readSeq.current = handle.readUpTo === null ? null : (room?.lastReadSeq ?? null);
+  const showHuddle = (id: string) => (openHuddle ? openHuddle(id) : void navigate({ to: "/rooms/$roomId", params: { roomId: id } }));
   return (
-    <>
+    <DropZone onFiles={mayWrite ? (files) => composer.current?.add(files) : null}>
+      {room && huddle && (
+        <HuddleBar room={room} huddle={huddle} sourceTitle={inPane ? null : above ? roomTitle(above, self.id) : ""} selfId={self.id} />
+      )}
       {ready ? (
         <TimelineView
           roomId={roomId}
@@ -242,6 +325,11 @@ function RoomBody({ roomId, room, title, handle }: ConversationProps) {
           beginning={room ? <RoomBeginning room={room} title={title} selfId={self.id} empty={handle.items.length === 0} /> : null}
           taskCard={taskCard}
           taskNote={taskNote}
+          huddles={marks}
+          huddleCard={(id) => {
+            const h = huddles.get(id);
+            return h ? <HuddleCard room={h} open={shownHuddle === id} onOpen={showHuddle} /> : null;
+          }}
           receiptsOf={receiptsOf}
           errorActions={(m) =>
             m.senderId && m.senderId !== self.id ? (
@@ -264,23 +352,27 @@ function RoomBody({ roomId, room, title, handle }: ConversationProps) {
       {room && <AsleepNote room={room} selfId={self.id} />}
       <RoomRequests roomId={roomId} />
       <ActivityDock rows={activity} avatarOf={avatarOf} onStop={stop} />
-      <div data-composer="">
-        <Composer
-          roomId={roomId}
-          title={title}
-          people={people}
-          reply={reply ? { id: reply.id, name: senderName(reply), text: firstLine(reply.content) } : null}
-          onCancelReply={() => setReply(null)}
-          onSend={(content) => {
-            actions.send({ content, ...(reply ? { parentMessageId: reply.id } : {}) });
-            setReply(null);
-          }}
-          onTyping={actions.typing}
-          offline={state === "offline"}
-          handle={composer}
-        />
-      </div>
-    </>
+      {mayWrite ? (
+        <div data-composer="">
+          <Composer
+            roomId={roomId}
+            title={title}
+            people={people}
+            reply={reply ? { id: reply.id, name: senderName(reply), text: firstLine(reply.content) } : null}
+            onCancelReply={() => setReply(null)}
+            onSend={(content, files) => {
+              actions.send({ content, files, ...(reply ? { parentMessageId: reply.id } : {}) });
+              setReply(null);
+            }}
+            onTyping={actions.typing}
+            offline={state === "offline"}
+            handle={composer}
+          />
+        </div>
+      ) : (
+        room && huddle && <HuddleFoot room={room} huddle={huddle} selfId={self.id} />
+      )}
+    </DropZone>
   );
 }
 

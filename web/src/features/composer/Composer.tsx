@@ -1,5 +1,16 @@
-import { ArrowUp, AtSign, CornerUpLeft, X } from "lucide-react";
-import { type KeyboardEvent, type Ref, useEffect, useId, useImperativeHandle, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { ArrowUp, AtSign, CornerUpLeft, Paperclip, X } from "lucide-react";
+import {
+  type ClipboardEvent,
+  type KeyboardEvent,
+  type Ref,
+  useEffect,
+  useId,
+  useImperativeHandle,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import { flushSync } from "react-dom";
 import { Avatar } from "#/components/ui/avatar";
 import { IconButton } from "#/components/ui/button";
@@ -9,12 +20,16 @@ import { useT } from "#/i18n";
 import { cx } from "#/lib/cx";
 import { readDraft, writeDraft } from "#/lib/drafts";
 import { encodeMentions, findMentionsOutsideCode, mentionQueryAt } from "#/lib/mention";
+import { ChosenFiles, RefusedFiles } from "./ChosenFiles";
 import { type Candidate, candidatesFor, complete } from "./candidates";
+import { addFiles, chosenFor, keepChosen, named, type Refusal } from "./chosen";
 
 export const MAX_CONTENT = 100_000;
 
 export interface ComposerHandle {
   focus: () => void;
+  /** Takes files that were dropped on the room. */
+  add: (files: readonly File[]) => void;
 }
 
 type Props = {
@@ -24,7 +39,7 @@ type Props = {
   people: readonly Candidate[];
   reply: { id: string; name: string; text: string } | null;
   onCancelReply: () => void;
-  onSend: (content: string) => void;
+  onSend: (content: string, files: readonly File[]) => void;
   /** Called at most once a second while somebody writes. */
   onTyping: () => void;
   offline: boolean;
@@ -46,8 +61,27 @@ export function Composer({ roomId, title, people, reply, onCancelReply, onSend, 
   const [dismissed, setDismissed] = useState(-1);
   const [picked, setPicked] = useState(0);
   const [focused, setFocused] = useState(false);
+  const picker = useRef<HTMLInputElement>(null);
+  const [files, setFiles] = useState(() => chosenFor(roomId));
+  const [refused, setRefused] = useState<readonly Refusal[]>([]);
 
-  useImperativeHandle(handle, () => ({ focus: () => box.current?.focus() }), []);
+  const choose = (next: readonly File[]) => {
+    setFiles(next);
+    keepChosen(roomId, next);
+  };
+  const add = (more: readonly File[]) => {
+    const now = new Date();
+    const taken = addFiles(
+      chosenFor(roomId),
+      more.map((f) => named(f, now)),
+    );
+    choose(taken.files);
+    setRefused(taken.refused);
+    box.current?.focus();
+  };
+  const addRef = useRef(add);
+  addRef.current = add;
+  useImperativeHandle(handle, () => ({ focus: () => box.current?.focus(), add: (more) => addRef.current(more) }), []);
   useEffect(() => {
     if (reply) box.current?.focus();
   }, [reply]);
@@ -64,7 +98,7 @@ export function Composer({ roomId, title, people, reply, onCancelReply, onSend, 
   const open = offered.length > 0;
   const active = Math.min(picked, offered.length - 1);
   const over = text.length - MAX_CONTENT;
-  const empty = text.trim() === "";
+  const empty = text.trim() === "" && files.length === 0;
 
   const change = (next: string, at: number) => {
     setText(next);
@@ -84,7 +118,7 @@ export function Composer({ roomId, title, people, reply, onCancelReply, onSend, 
     box.current?.setSelectionRange(at, at);
   };
 
-  const choose = (who: Candidate) => {
+  const mention = (who: Candidate) => {
     if (!typed) return;
     const next = complete(text, typed.start, caret, who.displayName);
     put(next.text, next.caret);
@@ -92,7 +126,9 @@ export function Composer({ roomId, title, people, reply, onCancelReply, onSend, 
 
   const send = () => {
     if (empty || over > 0) return;
-    onSend(encodeMentions(text.trim(), people));
+    onSend(encodeMentions(text.trim(), people), files);
+    choose([]);
+    setRefused([]);
     setText("");
     setCaret(0);
     writeDraft(roomId, "");
@@ -113,7 +149,7 @@ export function Composer({ roomId, title, people, reply, onCancelReply, onSend, 
       const who = offered[active];
       if ((event.key === "Enter" || event.key === "Tab") && !event.shiftKey && who) {
         event.preventDefault();
-        choose(who);
+        mention(who);
         return;
       }
       if (event.key === "Escape" && typed) {
@@ -137,6 +173,14 @@ export function Composer({ roomId, title, people, reply, onCancelReply, onSend, 
     }
   };
 
+  const onPaste = (event: ClipboardEvent) => {
+    const pasted = [...event.clipboardData.files];
+    // Office programs put a picture of the text beside it: the text is what was meant.
+    if (pasted.length === 0 || event.clipboardData.types.includes("text/plain")) return;
+    event.preventDefault();
+    add(pasted);
+  };
+
   const openMentions = () => {
     const at = box.current?.selectionStart ?? text.length;
     const lead = at === 0 || /\s$/.test(text.slice(0, at)) ? "" : " ";
@@ -147,7 +191,7 @@ export function Composer({ roomId, title, people, reply, onCancelReply, onSend, 
 
   return (
     <div className="relative mx-auto w-[calc(100%-var(--scrollbar,0px))] max-w-[1120px] shrink-0 px-3 pb-[max(12px,env(safe-area-inset-bottom))] sm:px-5 sm:pb-4">
-      {open && <Offers id={listId} offered={offered} active={active} onChoose={choose} onHover={setPicked} />}
+      {open && <Offers id={listId} offered={offered} active={active} onChoose={mention} onHover={setPicked} />}
       <div
         className={cx(
           "rounded-panel border bg-raised transition-colors",
@@ -164,7 +208,28 @@ export function Composer({ roomId, title, people, reply, onCancelReply, onSend, 
             </IconButton>
           </div>
         )}
+        {refused.length > 0 && (
+          <RefusedFiles words={refused.map((r) => t(`composer.refused.${r.why}`, { name: r.name }))} onClose={() => setRefused([])} />
+        )}
+        {files.length > 0 && <ChosenFiles files={files} onRemove={(file) => choose(files.filter((f) => f !== file))} />}
         <div className="flex items-end gap-1 p-1">
+          <input
+            ref={picker}
+            type="file"
+            multiple
+            hidden
+            tabIndex={-1}
+            aria-label={t("composer.attach")}
+            onChange={(e) => {
+              add([...(e.target.files ?? [])]);
+              e.target.value = "";
+            }}
+          />
+          <Tooltip content={t("composer.attach")}>
+            <IconButton label={t("composer.attach")} onClick={() => picker.current?.click()}>
+              <Paperclip size={18} strokeWidth={1.75} />
+            </IconButton>
+          </Tooltip>
           <Tooltip content={t("composer.mention")}>
             <IconButton label={t("composer.mention")} onClick={openMentions}>
               <AtSign size={18} strokeWidth={1.75} />
@@ -193,6 +258,7 @@ export function Composer({ roomId, title, people, reply, onCancelReply, onSend, 
               onFocus={() => setFocused(true)}
               onBlur={() => setFocused(false)}
               onKeyDown={onKeyDown}
+              onPaste={onPaste}
               className="relative block w-full resize-none bg-transparent px-1 py-[5.5px] text-body outline-none placeholder:truncate max-sm:text-[16px]"
             />
           </div>

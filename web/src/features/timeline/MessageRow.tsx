@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { Ban, Check, Clock, CornerUpLeft, Hourglass, ListChecks, TerminalSquare, TriangleAlert, UserX } from "lucide-react";
+import { Ban, Check, Clock, CornerUpLeft, Hourglass, ListChecks, MessagesSquare, TerminalSquare, TriangleAlert, UserX } from "lucide-react";
 import { memo, type ReactNode } from "react";
 import type { Receipt } from "#/api/types";
 import { AgentBadge } from "#/components/AgentBadge";
@@ -8,14 +8,14 @@ import { Avatar } from "#/components/ui/avatar";
 import { Button } from "#/components/ui/button";
 import { Spinner } from "#/components/ui/spinner";
 import { Tooltip } from "#/components/ui/tooltip";
-import { useT } from "#/i18n";
+import { t as say, useT } from "#/i18n";
 import { cx } from "#/lib/cx";
 import { clock, exactTime, nameList } from "#/lib/format";
 import { type Mentionable, plainMentions } from "#/lib/mention";
-import { FileLink } from "./FileLink";
 import { FoldedText } from "./FoldedText";
 import { fileCaption } from "./files";
 import { MessageActions } from "./MessageActions";
+import { MessageFiles, UnsentFiles } from "./MessageFiles";
 import { notAnsweredText } from "./notices";
 import { type TimelineMessage, typeOf } from "./rows";
 
@@ -83,6 +83,8 @@ export const MessageRow = memo(function MessageRow({ message, growing, first, pa
         {message.parentMessageId && <Quote parent={parent} onJump={() => parent && handlers.jumpTo(parent)} />}
         <div className={cx("wide-reading", local && local.state !== "failed" && "text-text-2")}>
           <Body message={message} growing={growing} selfId={selfId} people={people} />
+          <MessageFiles files={message.fileAttachments ?? []} own={own} />
+          {local?.files && <UnsentFiles files={local.files} onStop={local.state === "sending" ? () => handlers.discard(local.nonce) : null} />}
         </div>
         {(message.reactions?.length ?? 0) > 0 && <Reactions message={message} selfId={selfId} people={people} onReact={handlers.react} />}
         <Origin message={message} />
@@ -176,9 +178,6 @@ function Body({ message, growing, selfId, people }: { message: TimelineMessage; 
   return (
     <FoldedText limit={growing ? Number.POSITIVE_INFINITY : message.sender?.type === "agent" ? 2400 : 720}>
       {source && <Markdown source={source} people={people} selfId={selfId} growing={growing} />}
-      {files.map((file) => (
-        <FileLink key={file.id} file={file} />
-      ))}
     </FoldedText>
   );
 }
@@ -242,9 +241,25 @@ function Reactions({
   );
 }
 
-/** A result leads to the task that it is of. */
+/** A result leads to the task or the huddle that it is of. */
 function Origin({ message }: { message: TimelineMessage }) {
   const t = useT();
+  const huddle = message.metadata?.["huddle_report"];
+  if (typeof huddle === "string") {
+    const topic = message.metadata?.["huddle_topic"];
+    return (
+      <p className="mt-1 text-meta">
+        <Link
+          to="/rooms/$roomId"
+          params={{ roomId: huddle }}
+          className="hit inline-flex items-center gap-1.5 rounded-control text-text-3 hover:text-text"
+        >
+          <MessagesSquare size={14} strokeWidth={1.75} aria-hidden="true" />
+          {typeof topic === "string" && topic ? t("huddle.cameOf", { topic }) : t("huddle.cameOfOne")}
+        </Link>
+      </p>
+    );
+  }
   const task = message.metadata?.["task_report"];
   if (typeof task !== "string" || message.messageType === "StatusUpdate") return null;
   const asks = typeof message.metadata?.["ask_id"] === "string";
@@ -256,6 +271,11 @@ function Origin({ message }: { message: TimelineMessage }) {
       </Link>
     </p>
   );
+}
+
+function whyNotSent(error: { code?: string; message?: string } | undefined): string {
+  if (error?.code === "file_lost") return say("message.fileLost");
+  return error?.message ? say("message.failedWhy", { why: error.message }) : say("message.failed");
 }
 
 /** One line below the text while there is something to say about its fate. */
@@ -278,7 +298,7 @@ function State({
     return (
       <div role="alert" className="mt-1 flex flex-wrap items-center gap-x-2 gap-y-1 text-meta text-bad-text">
         <TriangleAlert size={14} strokeWidth={1.75} className="shrink-0" />
-        <span className="min-w-0">{local.error?.message ? t("message.failedWhy", { why: local.error.message }) : t("message.failed")}</span>
+        <span className="min-w-0">{whyNotSent(local.error)}</span>
         <Button size="sm" onClick={() => handlers.retry(local.nonce)}>
           {t("message.retry")}
         </Button>
@@ -304,6 +324,23 @@ function State({
       <div className="h-0 overflow-hidden opacity-0 [animation:late-in_1ms_1.2s_forwards]">
         <Line icon={<Spinner size={12} />}>{t("message.sending")}</Line>
       </div>
+    );
+  }
+  const unrouted = message.metadata?.["unrouted_asides"];
+  if (Array.isArray(unrouted) && unrouted.length > 0) {
+    return (
+      <>
+        {unrouted.map((u: { names?: unknown; unknown?: unknown }) => {
+          const words = (list: unknown) => nameList((Array.isArray(list) ? list : []).filter((n): n is string => typeof n === "string"));
+          const names = words(u.names);
+          const missing = words(u.unknown);
+          return (
+            <Line key={`${names} ${missing}`} icon={<UserX size={14} strokeWidth={1.75} />}>
+              {missing ? t("huddle.unrouted", { names, unknown: missing }) : t("huddle.unroutedOther", { names })}
+            </Line>
+          );
+        })}
+      </>
     );
   }
   const waiting = message.metadata?.awaiting_agent;

@@ -8,7 +8,7 @@ import { type Mentionable, plainMentions } from "#/lib/mention";
 import type { Anchor } from "./anchor";
 import { type MessageHandlers, MessageRow, senderName } from "./MessageRow";
 import { DayRow, ErrorRow, NoticeRow, UnreadRow } from "./OtherRows";
-import { buildRows, type Row, type TimelineMessage, type TimelineStream } from "./rows";
+import { buildRows, type HuddleMark, type Row, type TimelineMessage, type TimelineStream } from "./rows";
 import { useAnchoredList } from "./useAnchoredList";
 
 export interface TimelineProps {
@@ -38,6 +38,8 @@ export interface TimelineProps {
   taskNote?: (message: TimelineMessage) => ReactNode;
   /** What became of a message with the agents that read it elsewhere. */
   receiptsOf?: (messageId: string) => readonly Receipt[];
+  huddles?: readonly HuddleMark[];
+  huddleCard?: (id: string) => ReactNode;
 }
 
 /** Pages fetched by themselves to find where reading stopped. */
@@ -54,18 +56,34 @@ const guesses: Record<Row["kind"], number> = {
   notice: 40,
   task: 92,
   taskNote: 40,
+  huddle: 46,
   error: 90,
   stream: 120,
 };
 
 export function TimelineView(props: TimelineProps) {
-  const { roomId, title, items, streams, selfId, people, avatarOf, readUpTo, readSeq, hasOlder, loadingOlder, olderError, loadOlder, onSeenEnd } =
-    props;
+  const {
+    roomId,
+    title,
+    items,
+    streams,
+    selfId,
+    people,
+    avatarOf,
+    readUpTo,
+    readSeq,
+    hasOlder,
+    loadingOlder,
+    olderError,
+    loadOlder,
+    onSeenEnd,
+    huddles,
+  } = props;
   const t = useT();
   useLocale();
   const rows = useMemo(
-    () => buildRows({ items, streams, selfId, readUpTo, readSeq, reachedStart: !hasOlder }),
-    [items, streams, selfId, readUpTo, readSeq, hasOlder],
+    () => buildRows({ items, streams, selfId, readUpTo, readSeq, reachedStart: !hasOlder, huddles }),
+    [items, streams, selfId, readUpTo, readSeq, hasOlder, huddles],
   );
   const keys = useMemo(() => rows.map((r) => r.key), [rows]);
 
@@ -175,6 +193,7 @@ export function TimelineView(props: TimelineProps) {
                 errorActions={props.errorActions}
                 taskCard={props.taskCard}
                 taskNote={props.taskNote}
+                huddleCard={props.huddleCard}
                 receiptsOf={props.receiptsOf}
               />
             </div>
@@ -208,12 +227,15 @@ function guess(row: Row | undefined): number {
   return (row.first ? 44 : 4) + Math.max(1, Math.ceil(row.message.content.length / 90)) * 23;
 }
 
-type RowViewProps = Pick<TimelineProps, "selfId" | "people" | "avatarOf" | "beginning" | "errorActions" | "taskCard" | "taskNote" | "receiptsOf"> & {
+type RowViewProps = Pick<
+  TimelineProps,
+  "selfId" | "people" | "avatarOf" | "beginning" | "errorActions" | "taskCard" | "taskNote" | "huddleCard" | "receiptsOf"
+> & {
   row: Row;
   handlers: MessageHandlers;
 };
 
-function RowView({ row, selfId, people, handlers, avatarOf, beginning, errorActions, taskCard, taskNote, receiptsOf }: RowViewProps) {
+function RowView({ row, selfId, people, handlers, avatarOf, beginning, errorActions, taskCard, taskNote, huddleCard, receiptsOf }: RowViewProps) {
   switch (row.kind) {
     case "start":
       return <>{beginning}</>;
@@ -225,6 +247,8 @@ function RowView({ row, selfId, people, handlers, avatarOf, beginning, errorActi
       return <NoticeRow message={row.message} />;
     case "task":
       return <>{taskCard?.(row.message, row.latest) ?? <NoticeRow message={row.message} />}</>;
+    case "huddle":
+      return <>{huddleCard?.(row.id)}</>;
     case "taskNote":
       return <>{taskNote?.(row.message) ?? <NoticeRow message={row.message} />}</>;
     case "error":

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { setLocale } from "#/i18n";
-import { fileCaption, fileSize } from "./files";
+import { fileSize } from "#/lib/files";
+import { fileCaption } from "./files";
 
 describe("files of messages", () => {
   afterEach(() => setLocale("en"));

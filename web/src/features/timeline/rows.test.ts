@@ -95,4 +95,18 @@ describe("rows of a timeline", () => {
     ];
     expect(kinds(list)).toEqual(["day", "message"]);
   });
+
+  it("puts huddles under their message, else where they were opened, and none that belongs to history that is not loaded", () => {
+    const [one, two, gone] = [msg("a", 0), msg("b", 5), msg("b", 6, { messageType: "EndTurn" })];
+    const at = (minutes: number) => new Date(base + minutes * 60_000).toISOString();
+    const huddles = [
+      { id: "old", anchorId: "", at: at(-9) },
+      { id: "first", anchorId: one.id, at: at(8) },
+      { id: "hidden", anchorId: gone.id, at: at(3) },
+      { id: "late", anchorId: "elsewhere", at: at(9) },
+    ];
+    const keys = (reachedStart: boolean) => rows([one, two, gone], { huddles, reachedStart }).map((r) => (r.kind === "huddle" ? r.id : r.kind));
+    expect(keys(false)).toEqual(["day", "message", "first", "hidden", "message", "late"]);
+    expect(keys(true)).toEqual(["start", "old", "day", "message", "first", "hidden", "message", "late"]);
+  });
 });

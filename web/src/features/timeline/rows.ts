@@ -2,11 +2,26 @@
 import type { Message } from "#/api/types";
 import { dayKey } from "#/lib/format";
 
+/** A file of an unsent message, as the outbox keeps it. */
+export interface LocalFile {
+  key: string;
+  filename: string;
+  contentType: string;
+  sizeBytes: number;
+  storageKey?: string | undefined;
+}
+
 export type SendState = "queued" | "sending" | "failed";
 
 /** A message, possibly one's own that the server has not confirmed. */
 export type TimelineMessage = Message & {
-  local?: { nonce: string; state: SendState; error?: { code?: string; message?: string }; at?: number | string };
+  local?: {
+    nonce: string;
+    state: SendState;
+    error?: { code?: string; message?: string };
+    at?: number | string;
+    files?: readonly LocalFile[] | undefined;
+  };
 };
 
 export interface TimelineStream {
@@ -29,6 +44,8 @@ export type Row =
   | { kind: "task"; key: string; message: TimelineMessage; latest: TimelineMessage }
   /** A task came to a stop while others were writing below its card: one line where it happened. */
   | { kind: "taskNote"; key: string; message: TimelineMessage }
+  /** A side conversation, under the message that it belongs to. */
+  | { kind: "huddle"; key: string; id: string }
   | { kind: "error"; key: string; message: TimelineMessage }
   | { kind: "stream"; key: string; stream: TimelineStream; first: boolean };
 
@@ -86,9 +103,18 @@ export interface RowsInput {
   readSeq?: number | null | undefined;
   /** The first message of the room is loaded: say where it begins. */
   reachedStart: boolean;
+  /** Side conversations of the room, oldest first. */
+  huddles?: readonly HuddleMark[] | undefined;
 }
 
-export function buildRows({ items, streams, selfId, readUpTo, readSeq, reachedStart }: RowsInput): Row[] {
+export interface HuddleMark {
+  id: string;
+  /** The message that it belongs to; without one that is shown it stands where it was opened. */
+  anchorId: string;
+  at: string;
+}
+
+export function buildRows({ items, streams, selfId, readUpTo, readSeq, reachedStart, huddles = [] }: RowsInput): Row[] {
   const rows: Row[] = [];
   const byId = new Map(items.map((m) => [m.id, m]));
   const used = new Set<string>();
@@ -97,7 +123,15 @@ export function buildRows({ items, streams, selfId, readUpTo, readSeq, reachedSt
   let divided = readUpTo == null;
   const cards = new Map<string, { row: Extract<Row, { kind: "task" }>; at: number }>();
   let written = 0;
+  const marks = placeHuddles(huddles, items, reachedStart);
+  const putHuddles = (place: string) => {
+    for (const id of marks.get(place) ?? []) {
+      rows.push({ kind: "huddle", key: `h:${id}`, id });
+      previous = null;
+    }
+  };
   if (reachedStart) rows.push({ kind: "start", key: "start" });
+  putHuddles("start");
   for (const message of items) {
     if (isHidden(message)) continue;
     const task = cardTask(message);
@@ -105,7 +139,10 @@ export function buildRows({ items, streams, selfId, readUpTo, readSeq, reachedSt
     if (card) {
       card.row.latest = message;
       // Directly below its card the card itself says it.
-      if (card.at === written) continue;
+      if (card.at === written) {
+        putHuddles(message.id);
+        continue;
+      }
     }
     const at = message.insertedAt;
     const thisDay = dayKey(at);
@@ -144,6 +181,7 @@ export function buildRows({ items, streams, selfId, readUpTo, readSeq, reachedSt
       previous = message;
       written++;
     }
+    putHuddles(message.id);
   }
   for (const stream of streams) {
     const key = `s:${stream.streamId}`;
@@ -153,6 +191,24 @@ export function buildRows({ items, streams, selfId, readUpTo, readSeq, reachedSt
     previous = null;
   }
   return rows;
+}
+
+/** Under which message each stands; "start" before all. What belongs to history that is not loaded stands nowhere yet. */
+function placeHuddles(huddles: readonly HuddleMark[], items: readonly TimelineMessage[], reachedStart: boolean): Map<string, string[]> {
+  const out = new Map<string, string[]>();
+  if (huddles.length === 0) return out;
+  const shown = items.filter((m) => !isHidden(m) && !m.local);
+  const ids = new Set(shown.map((m) => m.id));
+  for (const h of huddles) {
+    let place = ids.has(h.anchorId) ? h.anchorId : "";
+    if (!place) {
+      let last = "";
+      for (const m of shown) if (m.insertedAt <= h.at) last = m.id;
+      place = last || (reachedStart ? "start" : "");
+    }
+    if (place) out.set(place, [...(out.get(place) ?? []), h.id]);
+  }
+  return out;
 }
 
 /** Every answer of an agent stands by itself, with its time and model: it belongs to a question, not to the answer above it. */

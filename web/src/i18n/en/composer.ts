@@ -9,4 +9,11 @@ export const composer = {
   "composer.add": "will be added",
   "composer.tooLong": "{over} characters too long",
   "composer.offline": "You are offline. What you write is sent when you are back.",
+  "composer.attach": "Attach files",
+  "composer.files": "Files to send",
+  "composer.removeFile": "Leave out {name}",
+  "composer.drop": "Drop files to attach them",
+  "composer.refused.empty": "{name} is empty, or a folder",
+  "composer.refused.large": "{name} is larger than 25 MB",
+  "composer.refused.many": "{name}: a message has at most ten files",
 } as const;

@@ -24,6 +24,7 @@ export const timeline = {
   "message.queued": "Will be sent when you are online",
   "message.failed": "Not sent",
   "message.failedWhy": "Not sent: {why}",
+  "message.fileLost": "Not sent: the file is no longer on this device. Attach it again.",
   "message.retry": "Send again",
   "message.discard": "Discard",
   "message.reply": "Reply",

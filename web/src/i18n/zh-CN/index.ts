@@ -5,6 +5,7 @@ import { common } from "./common";
 import { composer } from "./composer";
 import { decisions } from "./decisions";
 import { guide } from "./guide";
+import { huddles } from "./huddles";
 import { letters } from "./letters";
 import { profile } from "./profile";
 import { rooms } from "./rooms";
@@ -30,4 +31,5 @@ export const zhCN = {
   ...decisions,
   ...tools,
   ...tasks,
+  ...huddles,
 };

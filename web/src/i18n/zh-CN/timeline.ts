@@ -26,6 +26,7 @@ export const timeline: Record<keyof typeof en, string> = {
   "message.queued": "联网后自动发送",
   "message.failed": "未发送",
   "message.failedWhy": "未发送：{why}",
+  "message.fileLost": "未发送：此设备上已没有该文件，请重新添加。",
   "message.retry": "再发一次",
   "message.discard": "丢弃",
   "message.reply": "回复",
