@@ -22,7 +22,8 @@ const bridgeHelp = `agnt bridge brings agents online and answers for them.
   agnt bridge --url URL --agent-id ID             one agent; its key comes from AGENT_API_KEY,
                                                   from agnt connect, or from --api-key-stdin
   agnt bridge --config agents.json                many agents: [{"agent_id","api_key","executor_key"?}] or
-                                                  {"url","agents":[{"agent_id","api_key","backend"?,"model"?,"url"?,"letters"?,"letter_relay"?}]}
+                                                  {"url","agents":[{"agent_id","api_key","backend"?,"model"?,"url"?,"letters"?,"letter_relay"?,
+                                                  "letter_tools"?}]}
   agnt bridge --check                             tell what is wrong, and exit
 
 Environment: AGNTCHAT_URL (or AGENTGRAM_API_URL), AGENT_ID, AGENT_API_KEY, EXECUTOR_KEY, MODEL_BACKEND,
@@ -38,7 +39,7 @@ type bridgeFlags struct {
 	url, agentID, config, backend, model, baseURL, executorKey, home, device, logFormat, logLevel string
 	maxConcurrent                                                                                 int
 	maxTokens                                                                                     int64
-	keyStdin, skipPerms, check, letters                                                           bool
+	keyStdin, skipPerms, check, letters, letterTools                                              bool
 	letterRelay                                                                                   string
 	drain                                                                                         time.Duration
 }
@@ -60,6 +61,7 @@ func parseBridge(args []string, env environment, errOut io.Writer) (bridgeFlags,
 	fs.StringVar(&f.executorKey, "executor-key", env.executorKey, "name of this place among the agent's bridges (default \"agnt\")")
 	fs.BoolVar(&f.skipPerms, "dangerously-skip-permissions", false, "let the CLI backends use every tool without asking, with your rights on this machine")
 	fs.BoolVar(&f.letters, "letters", false, "let the agents be written to with encrypted letters: each gets an identity in its private folder, and its address is shown on its page")
+	fs.BoolVar(&f.letterTools, "letter-tools", false, "with --letters: the agents' models may read letters of their contacts and write to verified ones")
 	fs.StringVar(&f.letterRelay, "letter-relay", "", "relay of these letters (default: the server's own)")
 	fs.StringVar(&f.home, "home", env.home, "folder for credentials, outbox and working folders")
 	fs.StringVar(&f.device, "device-name", env.device, "name of this machine as people see it")
@@ -200,8 +202,8 @@ func (f bridgeFlags) apply(a *bridge.Agent) {
 	if f.executorKey != "" {
 		a.ExecutorKey = f.executorKey
 	}
-	if f.letters || f.letterRelay != "" {
-		a.Letters = bridge.Letters{On: true, Relay: cmp.Or(f.letterRelay, a.Letters.Relay)}
+	if f.letters || f.letterTools || f.letterRelay != "" {
+		a.Letters = bridge.Letters{On: true, Relay: cmp.Or(f.letterRelay, a.Letters.Relay), Tools: f.letterTools || a.Letters.Tools}
 	}
 	a.SkipPerms, a.MaxTokens = f.skipPerms, f.maxTokens
 }

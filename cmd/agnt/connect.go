@@ -37,6 +37,7 @@ func runConnect(ctx context.Context, args []string, env environment, in io.Reade
 	fs.StringVar(&c.Backend, "backend", "", "backend to use for this agent: claude, codex, anthropic or openai; default: its profile, then what is installed")
 	fs.StringVar(&c.Model, "model", "", "model to use for this agent instead of the one in its profile")
 	fs.BoolVar(&c.Letters, "letters", false, "let the agent be written to with encrypted letters (see agnt bridge --letters)")
+	fs.BoolVar(&c.LetterTools, "letter-tools", false, "let the agent's models read and write letters (see agnt bridge --letter-tools)")
 	fs.StringVar(&c.LetterRelay, "letter-relay", "", "relay of these letters (default: the server's own)")
 	home := fs.String("home", env.home, "folder for credentials")
 	own := fs.Bool("session", false, "connect your own sessions of a tool, instead of an agent that agnt bridge runs")

@@ -89,6 +89,7 @@ type durableWorld struct {
 	agent, key string
 	room       string
 	bridge     *apptest.Child
+	flags      []string // of the bridge, beside the usual ones
 }
 
 func newDurableWorld(t *testing.T, cli durableCLI) *durableWorld {
@@ -113,7 +114,7 @@ func (w *durableWorld) startBridge() {
 	}
 	env := append(w.cli.env(w.home, w.model), "PATH="+filepath.Dir(node)+":/usr/local/bin:/usr/bin:/bin", "AGENT_API_KEY="+w.key, "AGNT_HOME="+filepath.Join(w.home, "agnt"), "HOME="+w.home)
 	w.bridge = apptest.Start(w.t, "agnt bridge", w.home, env, filepath.Join(apptest.Programs(w.t), "agnt"),
-		"bridge", "--url", w.p.URL, "--agent-id", w.agent, "--backend", w.cli.name)
+		append([]string{"bridge", "--url", w.p.URL, "--agent-id", w.agent, "--backend", w.cli.name}, w.flags...)...)
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
 	if _, err := w.bridge.WaitOutput(ctx, "agent is online"); err != nil {

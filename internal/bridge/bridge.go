@@ -78,6 +78,7 @@ func (c Config) options(a Agent) session.Options {
 	if key == "" {
 		key = "agnt"
 	}
+	aside, local := c.letters(a)
 	return session.Options{
 		URL: a.URL, AgentID: a.ID, Key: a.Key, ExecutorKey: key,
 		Backend: backend.Canonical(a.Backend), Model: a.Model, MaxConcurrent: c.MaxConcurrent, SkipPerms: a.SkipPerms,
@@ -85,7 +86,7 @@ func (c Config) options(a Agent) session.Options {
 		NewBackend: func(ctx context.Context, need session.Need) (backend.Backend, error) {
 			return c.Machine.backend(ctx, a, need, c.Log)
 		},
-		Log: c.Log, Timing: c.Timing, Aside: c.letters(a),
+		Log: c.Log, Timing: c.Timing, Aside: aside, Local: local,
 	}
 }
 

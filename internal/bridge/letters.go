@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/agntchat/agntchat/internal/bridge/session"
@@ -22,6 +23,7 @@ import (
 type Letters struct {
 	On    bool
 	Relay string // empty: the one of the agent's server
+	Tools bool   // its models may read and write letters
 }
 
 // LetterDir is the folder of an agent's letter identity, for `agnt letter --dir`. It exists once letters were turned on.
@@ -37,25 +39,40 @@ const (
 )
 
 // letters keeps an agent's letter identity while the agent is online: it makes one when there is none, keeps its keys at the
-// relay and reports its public part to the server. Where letters were turned off again the server is told that. nil when there
-// is nothing to do.
-func (c Config) letters(a Agent) session.Aside {
+// relay and reports its public part to the server. Where letters were turned off again the server is told that. aside is nil
+// when there is nothing to do; local are the tools of the agent's models.
+func (c Config) letters(a Agent) (aside session.Aside, local []session.Local) {
 	k := &letterKeeper{dir: LetterDir(c.Home, a.ID), relay: a.Letters.Relay, agent: a.ID, passFile: c.LetterPassphraseFile, log: c.Log.With("agent_id", a.ID)}
 	if k.relay == "" {
 		k.relay = a.URL + "/relay"
 	}
 	switch {
+	case a.Letters.On && a.Letters.Tools:
+		return k.keep, k.tools()
 	case a.Letters.On:
-		return k.keep
+		return k.keep, nil
 	case store.Exists(k.dir):
-		return k.withdraw
+		return k.withdraw, nil
 	}
-	return nil
+	return nil, nil
 }
 
 type letterKeeper struct {
 	dir, relay, agent, passFile string
 	log                         *slog.Logger
+
+	open  sync.RWMutex // held for reading while a tool uses the store
+	store *store.Store // nil while the identity is not ready
+	turns letterTurns
+}
+
+// book is the identity's own address book: those of the owner's other identities are none of the agent's business.
+func (k *letterKeeper) book() store.Book { return store.OpenBook(filepath.Dir(k.dir)) }
+
+func (k *letterKeeper) ready(s *store.Store) {
+	k.open.Lock()
+	defer k.open.Unlock()
+	k.store = s
 }
 
 // errNoAddresses is a server that keeps no letter addresses; there is nobody to report to.
@@ -95,14 +112,16 @@ func wait(ctx context.Context, d time.Duration) bool {
 func (k *letterKeeper) keep(ctx context.Context, call session.Call) {
 	var s *store.Store
 	err := k.retry(ctx, "the identity", func(ctx context.Context) (err error) {
-		s, err = k.open(ctx, call)
+		s, err = k.identity(ctx, call)
 		return err
 	})
 	if err != nil {
 		return
 	}
 	defer func() { _ = s.Close() }()
-	box, err := post.Open(ctx, post.Config{Store: s, Book: store.OpenBook(filepath.Dir(k.dir)), Relay: k.relay, Log: k.log})
+	k.ready(s)
+	defer k.ready(nil)
+	box, err := post.Open(ctx, post.Config{Store: s, Book: k.book(), Relay: k.relay, Log: k.log})
 	if err != nil {
 		k.log.Error("letters are off: the identity", slog.Any("error", err))
 		return
@@ -136,8 +155,8 @@ func (k *letterKeeper) withdraw(ctx context.Context, call session.Call) {
 	}
 }
 
-// open opens the identity, or makes it.
-func (k *letterKeeper) open(ctx context.Context, call session.Call) (*store.Store, error) {
+// identity opens the identity, or makes it.
+func (k *letterKeeper) identity(ctx context.Context, call session.Call) (*store.Store, error) {
 	if err := post.CheckAddress(k.relay); err != nil {
 		return nil, err
 	}

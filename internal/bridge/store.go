@@ -22,11 +22,12 @@ type Credentials struct {
 	Model       string `json:"model,omitempty"`
 	Letters     bool   `json:"letters,omitempty"`      // the agent can be written to with encrypted letters
 	LetterRelay string `json:"letter_relay,omitempty"` // empty: the server's own
+	LetterTools bool   `json:"letter_tools,omitempty"` // its models may read and write letters
 }
 
 // Agent turns stored credentials into an agent to serve.
 func (c Credentials) Agent() Agent {
-	return Agent{URL: c.URL, ID: c.AgentID, Key: c.APIKey, Backend: c.Backend, Model: c.Model, Letters: Letters{On: c.Letters, Relay: c.LetterRelay}}
+	return Agent{URL: c.URL, ID: c.AgentID, Key: c.APIKey, Backend: c.Backend, Model: c.Model, Letters: Letters{On: c.Letters || c.LetterTools, Relay: c.LetterRelay, Tools: c.LetterTools}}
 }
 
 // Save writes credentials below home (folders 0700, file 0600), replacing
@@ -102,11 +103,12 @@ type configEntry struct {
 	BaseURL     string `json:"base_url"`
 	Letters     bool   `json:"letters"`
 	LetterRelay string `json:"letter_relay"`
+	LetterTools bool   `json:"letter_tools"`
 }
 
 // ParseConfig reads a --config file: the array form of other bridges
 // ([{agent_id, api_key, executor_key?}]) or our own ({url?, agents: […]} with
-// url, backend, model, base_url, letters and letter_relay per agent). fallbackURL fills missing ones.
+// url, backend, model, base_url, letters, letter_relay and letter_tools per agent). fallbackURL fills missing ones.
 func ParseConfig(raw []byte, fallbackURL string) ([]Agent, error) {
 	var entries []configEntry
 	if strings.HasPrefix(strings.TrimSpace(string(raw)), "[") {
@@ -151,7 +153,7 @@ func ParseConfig(raw []byte, fallbackURL string) ([]Agent, error) {
 		}
 		agents = append(agents, Agent{
 			URL: base, ID: e.AgentID, Key: e.APIKey, ExecutorKey: e.ExecutorKey,
-			Backend: e.Backend, Model: e.Model, BaseURL: e.BaseURL, Letters: Letters{On: e.Letters, Relay: e.LetterRelay},
+			Backend: e.Backend, Model: e.Model, BaseURL: e.BaseURL, Letters: Letters{On: e.Letters || e.LetterTools, Relay: e.LetterRelay, Tools: e.LetterTools},
 		})
 	}
 	return agents, nil

@@ -33,7 +33,8 @@ type Options struct {
 	Version    string
 	Dir        string // private folder of the agent, 0700
 
-	Aside      Aside // nil for nothing
+	Aside      Aside   // nil for nothing
+	Local      []Local // tools of this machine
 	NewBackend func(ctx context.Context, need Need) (backend.Backend, error)
 	Log        *slog.Logger
 	Timing     Timing

@@ -333,6 +333,49 @@ func TestB1_EmptyAnswerIsVisibleWhereAPersonWaits(t *testing.T) {
 	}
 }
 
+// Tools of this machine stand behind the server's, run with the turn's id, and are taken away by a list that does not name them.
+func TestL5_ToolsOfThisMachine(t *testing.T) {
+	t.Parallel()
+	s := fakeserver.New(t)
+	p := &puppet{}
+	turns := make(chan string, 10)
+	p.do = func(ctx context.Context, turn backend.Turn, _ func(backend.Event)) (backend.Result, error) {
+		var names []string
+		for _, tool := range turn.Toolbox.Tools() {
+			names = append(names, tool.Name)
+		}
+		if names[len(names)-1] != "look_here" {
+			return backend.Result{Text: "tools: " + strings.Join(names, " ")}, nil
+		}
+		a, b := turn.Toolbox.Call(ctx, "look_here", json.RawMessage(`{"at":"stars"}`)), turn.Toolbox.Call(ctx, "look_here", json.RawMessage(`{}`))
+		if !b.IsError {
+			return backend.Result{}, errors.New("a missing argument was taken")
+		}
+		return backend.Result{Text: a.Text}, nil
+	}
+	opt := options(t, s, p)
+	look := backend.Tool{Name: "look_here", Description: "x", Schema: json.RawMessage(`{"type":"object","required":["at"]}`)}
+	taken := backend.Tool{Name: "send_message"}
+	opt.Local = []session.Local{
+		{Tool: taken, Call: func(context.Context, string, json.RawMessage) backend.ToolResult { panic("the server's tool wins") }},
+		{Tool: look, Call: func(_ context.Context, turn string, args json.RawMessage) backend.ToolResult {
+			turns <- turn
+			return backend.ToolResult{Text: string(args)}
+		}},
+	}
+	start(t, opt)
+	row := s.WaitDone(s.Post("a", "look"))
+	if row.Reply() != `{"at":"stars"}` {
+		t.Fatalf("reply %q", row.Reply())
+	}
+	if turn := <-turns; turn == "" {
+		t.Fatal("the tool does not know its turn")
+	}
+	if n := len(s.Calls("/api/mcp/call")); n != 0 {
+		t.Fatalf("%d calls reached the server", n)
+	}
+}
+
 func TestB1_ToolsRunAndTheRoomHearsOnce(t *testing.T) {
 	t.Parallel()
 	s := fakeserver.New(t)

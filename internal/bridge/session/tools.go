@@ -21,6 +21,7 @@ type toolbox struct {
 	item  Item
 	tools []backend.Tool
 	defs  map[string]ToolDef
+	local []Local
 
 	mu    sync.Mutex
 	said  []string
@@ -42,6 +43,7 @@ func (a *Agent) newToolbox(it Item, p Profile) *toolbox {
 		b.defs[d.Name] = d
 		b.tools = append(b.tools, backend.Tool{Name: d.Name, Description: d.Description, Schema: schema})
 	}
+	b.addLocal(a.opt.Local)
 	return b
 }
 
@@ -51,6 +53,7 @@ func (b *toolbox) allow(names []string) {
 		return
 	}
 	b.tools = slices.DeleteFunc(b.tools, func(t backend.Tool) bool { return !slices.Contains(names, t.Name) })
+	b.local = slices.DeleteFunc(b.local, func(l Local) bool { return !slices.Contains(names, l.Name) })
 	for n := range b.defs {
 		if !slices.Contains(names, n) {
 			delete(b.defs, n)
@@ -103,6 +106,9 @@ func (b *toolbox) answer(text string) string {
 func (b *toolbox) Call(ctx context.Context, name string, args json.RawMessage) backend.ToolResult {
 	def, ok := b.defs[name]
 	if !ok {
+		if r, ok := b.callLocal(ctx, name, args); ok {
+			return r
+		}
 		return toolError("Unknown tool: " + name)
 	}
 	limit := b.agent.opt.Timing.Tool

@@ -46,7 +46,31 @@ func NewCode() string {
 // Send sends text to an address. save keeps it in the history. Errors: [ErrTooLong], [ErrPinMismatch], those of a call; with
 // [ErrKept] when the letter will go out later.
 func (b *Box) Send(ctx context.Context, to, text string, save bool) (Receipt, error) {
-	e := envelope{ID: NewID(), Kind: kindMessage, Text: &text, Name: &b.me.Name}
+	return b.sendText(ctx, NewID(), to, text, save)
+}
+
+// SendOnce is [Box.Send] of a letter whose id the caller chooses, in the form of [NewID]: one that is in the outbox under that id, or
+// was acknowledged, is not sent again.
+func (b *Box) SendOnce(ctx context.Context, id, to, text string, save bool) (Receipt, error) {
+	known := false
+	err := b.store.Tx(ctx, func(tx *store.Tx) error {
+		_, there, err := tx.OutboxRow(id)
+		if err != nil || there {
+			known = there
+			return err
+		}
+		list, err := tx.Delivered(id)
+		known = len(list) > 0
+		return err
+	})
+	if err != nil || known {
+		return Receipt{id, to}, err
+	}
+	return b.sendText(ctx, id, to, text, save)
+}
+
+func (b *Box) sendText(ctx context.Context, id, to, text string, save bool) (Receipt, error) {
+	e := envelope{ID: id, Kind: kindMessage, Text: &text, Name: &b.me.Name}
 	return Receipt{e.ID, to}, b.post(ctx, to, "", e, func(tx *store.Tx) error {
 		if !save {
 			return nil
