@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	followLetters = 120 // that are surely sent
+	followLetters = 120             // that are surely sent
 	followLease   = 2 * time.Second // of the relay: how long it keeps to itself what a killed follower did not confirm
 )
 
