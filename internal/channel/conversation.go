@@ -75,7 +75,7 @@ func (c *roomChannel) Joined(ctx context.Context, m *socket.Member) {
 		return
 	}
 	if known.Version > 0 {
-		what := wire.MemoryUpdated{ConversationID: c.room.String(), Memory: wire.Map(known.Memory), Version: known.Version}
+		what := wire.MemoryUpdated{ConversationID: c.room.String(), Memory: known.Memory, Version: known.Version}
 		if m.Push("conversation_memory", what) != nil {
 			return
 		}

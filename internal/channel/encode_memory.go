@@ -13,7 +13,7 @@ func MemoryEvents() Encode {
 		out := Out{Topics: []string{ev.Topic()}}
 		switch e := ev.(type) {
 		case flow.RoomMemoryChanged:
-			out.Event, out.Payload = "memory_updated", wire.MemoryUpdated{ConversationID: e.ConversationID.String(), Memory: wire.Map(e.Memory), Version: e.Version}
+			out.Event, out.Payload = "memory_updated", wire.MemoryUpdated{ConversationID: e.ConversationID.String(), Memory: e.Memory, Version: e.Version}
 		case flow.MemorySaved:
 			out.Event, out.Payload = "memory_saved", present.MemorySaved(e)
 		default:

@@ -26,7 +26,7 @@ type Learned struct {
 // tidy takes out of an agent's text what is meant for the server (bridge contract 3.3):
 // what is to be remembered, and the marks of bubbles, which become paragraphs.
 func (c *Chat) tidy(ctx context.Context, tx *pg.Tx, actor access.Actor, room *locked, d *draft, claim *turn.Claim) (err error) {
-	if !actor.IsAgent() || d.kind != "" || d.ContentType != "text" || d.ContentStructured != nil || d.failed || !strings.Contains(d.Content, "</") {
+	if !actor.IsAgent() || d.plain || d.Quiet || d.kind != "" || d.ContentType != "text" || d.ContentStructured != nil || d.failed || !strings.Contains(d.Content, "</") {
 		return nil
 	}
 	at := Learned{Room: room.ID}

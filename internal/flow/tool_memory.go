@@ -1,8 +1,6 @@
 package flow
 
 import (
-	"encoding/json"
-
 	"github.com/agntchat/agntchat/internal/memory"
 	"github.com/agntchat/agntchat/internal/wire"
 )
@@ -64,7 +62,7 @@ func toolMemories(key string, list []memory.Memory) (ToolResult, error) {
 
 // toolRoomMemory is the memory of a room as a model reads it.
 func toolRoomMemory(room memory.Room, more map[string]any) (ToolResult, error) {
-	out := map[string]any{"memory": json.RawMessage(room.Memory), "version": room.Version}
+	out := map[string]any{"memory": room.Memory, "version": room.Version}
 	for k, v := range more {
 		out[k] = v
 	}

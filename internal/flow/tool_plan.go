@@ -2,7 +2,6 @@ package flow
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/agntchat/agntchat/internal/access"
 	"github.com/agntchat/agntchat/internal/id"
@@ -59,7 +58,7 @@ func toolPlan(steps []task.Step) []map[string]any {
 	for n, s := range steps {
 		out[n] = map[string]any{"id": s.Key, "title": s.Title, "status": s.Status, "depends_on": s.DependsOn}
 		if !isNull(s.Result) {
-			out[n]["result"] = json.RawMessage(s.Result)
+			out[n]["result"] = s.Result
 		}
 	}
 	return out

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -62,9 +61,9 @@ func (m RoomMemory) write(w http.ResponseWriter, r *http.Request, replace bool) 
 	if err := httpx.Decode(w, r, &in); err != nil {
 		return err
 	}
-	change := memory.RoomWrite{Changes: json.RawMessage(in.Changes), Replace: replace, Reason: in.Reason, Base: in.Version}
+	change := memory.RoomWrite{Changes: in.Changes, Replace: replace, Reason: in.Reason, Base: in.Version}
 	if replace {
-		change.Changes = json.RawMessage(in.Memory)
+		change.Changes = in.Memory
 	}
 	room, diff, err := m.Memories.WriteRoom(r.Context(), httpx.Actor(r.Context()), conv, change)
 	if err != nil {
@@ -107,7 +106,7 @@ func (m RoomMemory) context(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return httpx.JSON(w, http.StatusOK, wire.ConversationContext{
-		ConversationID: conv.String(), Memory: wire.Map(known.Memory.Memory), MemoryVersion: known.Memory.Version, Messages: present.Messages(known.Messages), Tier: tier, HasMore: known.More,
+		ConversationID: conv.String(), Memory: known.Memory.Memory, MemoryVersion: known.Memory.Version, Messages: present.Messages(known.Messages), Tier: tier, HasMore: known.More,
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 
 // RoomMemory is the memory of a room; diff is of a write.
 func RoomMemory(conv id.Conversation, m memory.Room, diff []byte) wire.ConversationMemory {
-	out := wire.ConversationMemory{ConversationID: conv.String(), Memory: wire.Map(m.Memory), Version: m.Version, Diff: wire.Map(diff)}
+	out := wire.ConversationMemory{ConversationID: conv.String(), Memory: m.Memory, Version: m.Version, Diff: wire.Map(diff)}
 	if m.Version > 0 {
 		out.UpdatedAt = new(wire.At(m.UpdatedAt))
 	}
@@ -27,7 +27,7 @@ func RoomMemoryHistory(conv id.Conversation, list []memory.RoomChange, more bool
 	out := wire.ConversationMemoryHistory{ConversationID: conv.String(), History: make([]wire.ConversationMemoryChange, len(list)), HasMore: more}
 	for n, c := range list {
 		out.History[n] = wire.ConversationMemoryChange{
-			Version: c.Version, Kind: c.Kind, Diff: wire.Map(c.Diff), Reason: c.Reason, ChangedBy: idTextOrNil(c.ChangedBy), ChangedByName: c.ChangedByName, InsertedAt: wire.At(c.InsertedAt),
+			Version: c.Version, Kind: c.Kind, Diff: c.Diff, Reason: c.Reason, ChangedBy: idTextOrNil(c.ChangedBy), ChangedByName: c.ChangedByName, InsertedAt: wire.At(c.InsertedAt),
 		}
 	}
 	return out
@@ -36,7 +36,7 @@ func RoomMemoryHistory(conv id.Conversation, list []memory.RoomChange, more bool
 // Brief is a room in brief.
 func Brief(b flow.Brief) wire.Brief {
 	out := wire.Brief{
-		ConversationID: b.Room.ID.String(), Title: b.Room.Title, Type: b.Room.Type, Memory: wire.Map(b.Memory.Memory), MemoryVersion: b.Memory.Version,
+		ConversationID: b.Room.ID.String(), Title: b.Room.Title, Type: b.Room.Type, Memory: b.Memory.Memory, MemoryVersion: b.Memory.Version,
 		MessageCount: b.Room.MessageSeq, LastMessageAt: wire.AtOrNil(b.Room.LastMessageAt),
 		Participants: make([]wire.BriefMember, len(b.Room.Members)), LatestMessages: make([]wire.BriefLine, len(b.Latest)), OpenTasks: make([]wire.BriefTask, len(b.Tasks)),
 	}
