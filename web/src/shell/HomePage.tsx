@@ -5,11 +5,13 @@ import { Avatar } from "#/components/ui/avatar";
 import { Button } from "#/components/ui/button";
 import { keyName } from "#/components/ui/kbd";
 import { toast } from "#/components/ui/toast";
+import { useWaitingCount } from "#/features/decisions/queries";
 import { useWaitingTasks } from "#/features/decisions/TaskRequests";
 import { WaitingList } from "#/features/decisions/WaitingList";
 import { useAgentsQuery, useCreateRoom } from "#/features/rooms/data";
-import { TasksNow } from "#/features/tasks/TasksNow";
+import { TasksNow, useTasksNow } from "#/features/tasks/TasksNow";
 import { useT } from "#/i18n";
+import { cx } from "#/lib/cx";
 import { errorLine } from "#/lib/errorLine";
 import { readLocal } from "#/lib/storage";
 import { useConversations, usePresence } from "#/realtime/hooks";
@@ -22,7 +24,8 @@ export function HomePage() {
   const t = useT();
   const { status, rooms } = useConversations();
   const agents = useAgentsQuery();
-  const waiting = useWaitingTasks();
+  const now = useTasksNow(useWaitingTasks());
+  const busy = useWaitingCount() + now.open.length + now.ended.length > 0;
   const active = (agents.data ?? []).filter((a) => a.status !== "deactivated");
   const nobody = status === "ready" && rooms.length === 0 && agents.isSuccess && active.length === 0;
   if (nobody && readLocal(guideKey) === null) {
@@ -30,15 +33,17 @@ export function HomePage() {
     return <Navigate to="/welcome" replace />;
   }
   return (
-    <main className="grid h-full place-items-center overflow-y-auto px-6 py-10">
-      <div className="flex w-full max-w-[520px] flex-col items-center text-center">
-        <MessagesSquare size={28} strokeWidth={1.5} className="text-text-3" />
-        <h1 className="mt-3 text-balance font-semibold text-head">{t("shell.home")}</h1>
-        <p className="mt-1 text-pretty text-side text-text-2">{t("shell.homeHint", { keys: `${keyName("Mod")} K` })}</p>
-        <div className="mt-6 flex w-full flex-col gap-6 text-left empty:hidden">
-          <WaitingList />
-          <TasksNow waiting={waiting} />
-        </div>
+    <main className={cx("h-full overflow-y-auto", !busy && "grid place-items-center px-6 py-10")}>
+      <div className={cx("flex w-full flex-col", busy ? "mx-auto max-w-[680px] px-6 pt-7 pb-14" : "max-w-[440px] items-center text-center")}>
+        {!busy && <MessagesSquare size={28} strokeWidth={1.5} className="mb-3 text-text-3" />}
+        <h1 className="text-balance font-semibold text-head">{t(busy ? "shell.homeForYou" : "shell.home")}</h1>
+        <p className={cx("text-pretty text-side text-text-2", !busy && "mt-1")}>{t("shell.homeHint", { keys: `${keyName("Mod")} K` })}</p>
+        {busy && (
+          <div className="mt-6 flex flex-col gap-6">
+            <WaitingList />
+            <TasksNow {...now} />
+          </div>
+        )}
         {active.length > 0 && (
           <section className="mt-6 w-full text-left">
             <h2 className="mb-1.5 px-1 font-medium text-[13px] text-text-3">{t("shell.homeAgents")}</h2>
@@ -49,7 +54,7 @@ export function HomePage() {
             </ul>
           </section>
         )}
-        <div className="mt-6 flex flex-wrap justify-center gap-2">
+        <div className={cx("mt-6 flex flex-wrap gap-2", !busy && "justify-center")}>
           {active.length === 0 && agents.isSuccess && (
             <Button variant="primary" asChild>
               <Link to="/welcome">{t("shell.homeMore")}</Link>

@@ -33,12 +33,12 @@ export function AgentsPage({ creating, onCreating }: { creating: boolean; onCrea
   return (
     <div className="h-full overflow-y-auto">
       <div className="mx-auto w-full max-w-[860px] px-4 py-6 sm:px-8 sm:py-9">
-        <header className="mb-6 flex items-start justify-between gap-4">
-          <div className="min-w-0">
+        <header className="mb-6 flex flex-wrap items-start justify-between gap-x-4 gap-y-3">
+          <div className="min-w-0 grow basis-64">
             <h1 className="font-semibold text-head">{t("agents.title")}</h1>
             <p className="mt-0.5 text-pretty text-side text-text-2">{t("agents.hint")}</p>
           </div>
-          <div className="flex shrink-0 flex-wrap justify-end gap-2">
+          <div className="flex shrink-0 flex-wrap gap-2">
             {external && (
               <Button onClick={() => setConnecting(true)}>
                 <TerminalSquare size={16} strokeWidth={1.75} />

@@ -24,7 +24,9 @@ export function useTaskRequests({ taskId, exceptRoom, withAsk = false }: Props) 
   return (
     <div className="flex flex-col gap-3">
       {asks.map((a) => (
-        <AskForm key={a.id} ask={a} />
+        <div key={a.id}>
+          <AskForm ask={a} />
+        </div>
       ))}
       {requests.map((r) => (
         <RequestCard key={r.id} request={r} inRoom />

@@ -3,10 +3,10 @@ import { cx } from "#/lib/cx";
 import { stateWords, type Tone, toneOf } from "./states";
 
 const tones: Record<Tone, string> = {
-  calm: "border-line text-text-2",
+  calm: "border-line-strong/40 text-text-2",
   busy: "border-accent text-accent-text",
   wait: "border-wait-line text-wait-text",
-  good: "border-line text-text",
+  good: "border-line-strong/40 text-text",
   bad: "border-bad-line text-bad-text",
 };
 
@@ -27,7 +27,7 @@ export function StateBadge({
   return (
     <span
       className={cx(
-        "inline-flex shrink-0 items-center gap-1.5 rounded-full border px-2 py-px text-meta leading-5",
+        "inline-flex max-w-full shrink-0 items-center gap-1.5 rounded-full border px-2 py-px text-meta leading-5",
         tones[forYou ? "wait" : toneOf(status, endKind ?? null)],
       )}
     >

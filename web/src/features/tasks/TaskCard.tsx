@@ -24,7 +24,7 @@ export function TaskCard({ card, waits }: { card: Card; waits?: ReactNode }) {
     <section aria-label={t("tasks.card", { title: card.title })} data-row="" tabIndex={-1} className="ring-inset-focus px-4 pt-3 pb-1 sm:px-5">
       <div
         className={cx(
-          "ml-11 max-w-[720px] overflow-hidden rounded-panel border bg-raised sm:ml-12",
+          "max-w-[720px] overflow-hidden rounded-panel border bg-raised sm:ml-12",
           tone === "wait" || (waits && !over) ? "border-wait-line" : tone === "bad" ? "border-bad-line" : "border-line",
         )}
       >

@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { useMemo } from "react";
 import type { Id, Task } from "#/api/types";
 import { Avatar } from "#/components/ui/avatar";
 import { useT } from "#/i18n";
@@ -7,24 +8,35 @@ import { useTaskStep, useTasks } from "./queries";
 import { StateBadge } from "./StateBadge";
 import { inQueueOrder, wholes } from "./states";
 
-type Props = { waiting: ReadonlySet<Id>; most?: number };
+/** What is being worked at and does not wait for this person, and what has ended lately. */
+export function useTasksNow(waiting: ReadonlySet<Id>): { open: Task[]; ended: Task[] } {
+  const open = useTasks("open", null).data?.pages;
+  const ended = useTasks("ended", null).data?.pages;
+  return useMemo(
+    () => ({
+      open: inQueueOrder(wholes(open?.flatMap((p) => p.tasks) ?? []).filter((x) => !waiting.has(x.id))),
+      ended: wholes(ended?.flatMap((p) => p.tasks) ?? []),
+    }),
+    [open, ended, waiting],
+  );
+}
 
-/** What is being worked at, and what has ended lately. Draws nothing when there is neither. */
-export function TasksNow({ waiting, most = 3 }: Props) {
+type Props = ReturnType<typeof useTasksNow> & { most?: number };
+
+/** Draws nothing when there is neither. */
+export function TasksNow({ open, ended, most = 4 }: Props) {
   const t = useT();
-  const open = wholes(useTasks("open", null).data?.pages.flatMap((p) => p.tasks) ?? []);
-  const ended = wholes(useTasks("ended", null).data?.pages.flatMap((p) => p.tasks) ?? []);
   return (
     <>
-      <Group title={t("tasks.nowOpen")} tasks={inQueueOrder(open)} most={most} waiting={waiting} filter={undefined} />
-      <Group title={t("tasks.nowEnded")} tasks={ended} most={most} waiting={waiting} filter="ended" />
+      <Group title={t("tasks.nowOpen")} tasks={open} most={most} filter={undefined} />
+      <Group title={t("tasks.nowEnded")} tasks={ended} most={most} filter="ended" />
     </>
   );
 }
 
-type GroupProps = { title: string; tasks: readonly Task[]; most: number; waiting: ReadonlySet<Id>; filter: "ended" | undefined };
+type GroupProps = { title: string; tasks: readonly Task[]; most: number; filter: "ended" | undefined };
 
-function Group({ title, tasks, most, waiting, filter }: GroupProps) {
+function Group({ title, tasks, most, filter }: GroupProps) {
   const t = useT();
   if (tasks.length === 0) return null;
   return (
@@ -40,7 +52,7 @@ function Group({ title, tasks, most, waiting, filter }: GroupProps) {
       <ul className="divide-y divide-line overflow-hidden rounded-panel border border-line">
         {tasks.slice(0, most).map((task) => (
           <li key={task.id}>
-            <Row task={task} forYou={waiting.has(task.id)} />
+            <Row task={task} />
           </li>
         ))}
       </ul>
@@ -48,7 +60,7 @@ function Group({ title, tasks, most, waiting, filter }: GroupProps) {
   );
 }
 
-function Row({ task, forYou }: { task: Task; forYou: boolean }) {
+function Row({ task }: { task: Task }) {
   const t = useT();
   const step = useTaskStep(task.id);
   const who = task.assignees?.[0];
@@ -71,7 +83,7 @@ function Row({ task, forYou }: { task: Task; forYou: boolean }) {
           )}
         </span>
       </span>
-      <StateBadge status={task.status} endKind={task.endKind} working={task.working ?? false} forYou={forYou} />
+      <StateBadge status={task.status} endKind={task.endKind} working={task.working ?? false} />
     </Link>
   );
 }

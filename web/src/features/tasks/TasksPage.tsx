@@ -190,14 +190,14 @@ function Everything({ look, filter, who, openId, waiting, onOpen, onAll, onNew }
   );
 }
 
-type RowsProps = { tasks: readonly Task[]; openId: Id | null; waiting: ReadonlySet<Id>; onOpen: (id: Id) => void };
+type RowsProps = { tasks: readonly Task[]; narrow?: boolean; openId: Id | null; waiting: ReadonlySet<Id>; onOpen: (id: Id) => void };
 
-function List({ tasks, openId, waiting, onOpen }: RowsProps) {
+function List({ tasks, narrow = false, openId, waiting, onOpen }: RowsProps) {
   return (
     <ul className="flex flex-col gap-1.5">
       {tasks.map((task) => (
         <li key={task.id}>
-          <Card task={task} current={task.id === openId} forYou={waiting.has(task.id)} onOpen={onOpen} />
+          <Card task={task} current={task.id === openId} forYou={waiting.has(task.id)} narrow={narrow} onOpen={onOpen} />
         </li>
       ))}
     </ul>
@@ -216,7 +216,7 @@ function Board({ tasks, openId, waiting, onOpen }: RowsProps) {
               {t(`tasks.column.${column}`)} <span className="text-text-3 tabular-nums">{here.length}</span>
             </h2>
             {here.length > 0 ? (
-              <List tasks={here} openId={openId} waiting={waiting} onOpen={onOpen} />
+              <List narrow tasks={here} openId={openId} waiting={waiting} onOpen={onOpen} />
             ) : (
               <p className="rounded-panel border border-line border-dashed px-3.5 py-3 text-meta text-text-3 max-sm:hidden">
                 {t("tasks.columnEmpty")}
@@ -229,7 +229,9 @@ function Board({ tasks, openId, waiting, onOpen }: RowsProps) {
   );
 }
 
-function Card({ task, current, forYou, onOpen }: { task: Task; current: boolean; forYou: boolean; onOpen: (id: Id) => void }) {
+type CardProps = { task: Task; current: boolean; forYou: boolean; narrow: boolean; onOpen: (id: Id) => void };
+
+function Card({ task, current, forYou, narrow, onOpen }: CardProps) {
   const t = useT();
   const self = useSelf();
   const doers = task.assignees ?? [];
@@ -245,7 +247,7 @@ function Card({ task, current, forYou, onOpen }: { task: Task; current: boolean;
         current ? "border-accent bg-raised" : "border-line bg-raised hover:bg-hover",
       )}
     >
-      {doers[0] && (
+      {doers[0] && !narrow && (
         <Avatar
           id={doers[0].id}
           name={doers[0].displayName}

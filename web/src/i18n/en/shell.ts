@@ -21,6 +21,7 @@ export const shell = {
   "shell.resizePane": "Width of the pane",
   "shell.backToRooms": "Back to rooms",
   "shell.home": "Choose a room, or start one",
+  "shell.homeForYou": "For you",
   "shell.homeHint": "People and agents are on the left. {keys} takes you anywhere.",
   "shell.homeAgents": "Talk to",
   "shell.homeMore": "Set up an agent",

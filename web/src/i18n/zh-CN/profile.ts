@@ -28,7 +28,7 @@ export const profile: Record<keyof typeof en, string> = {
   "settings.permission.denied": "此浏览器屏蔽了这里的通知。请在网站设置中允许，然后重新打开本页。",
   "settings.permission.missing": "此浏览器无法显示通知。未读数会显示在列表和标签页上。",
   "settings.permission.allow": "允许通知",
-  "settings.notify.group.rooms": "房间",
+  "settings.notify.group.rooms": "聊天室",
   "settings.notify.group.tasks": "任务",
   "settings.notify.group.reminders": "提醒",
   "settings.notify.messages": "消息",
