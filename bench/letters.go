@@ -98,6 +98,9 @@ func (h *house) letters(ctx context.Context) error {
 		if err := h.handOver(ctx, post.URL, seconds); err != nil {
 			return err
 		}
+		if err := h.spooled(ctx, post.URL, seconds); err != nil {
+			return err
+		}
 	}
 	return nil
 }
