@@ -202,7 +202,7 @@ func (f *Follower) wait(ctx context.Context, d time.Duration, hints bool) (hinte
 
 // final says whether another try cannot help.
 func final(err error) bool {
-	for _, e := range []error{post.ErrPinMismatch, post.ErrRelayAddress, store.ErrDamaged, store.ErrNewer, store.ErrNone, store.ErrPassphrase, store.ErrLocked} {
+	for _, e := range []error{post.ErrPinMismatch, post.ErrRelayAddress, store.ErrDamaged, store.ErrNewer, store.ErrNone, store.ErrPassphrase, store.ErrLocked, store.ErrRekeyed} {
 		if errors.Is(err, e) {
 			return true
 		}

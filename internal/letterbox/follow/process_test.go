@@ -345,3 +345,49 @@ func TestL3_InviteWatcher(t *testing.T) {
 		t.Fatal("a session was there, and the request is in the file for nobody")
 	}
 }
+
+// A letter that cannot be written into every session's file is not acknowledged: its sender keeps it, the follower says why, and once
+// there is room it arrives, once in each file.
+func TestL3_NothingIsAcknowledgedBeforeItIsSpooled(t *testing.T) {
+	t.Parallel()
+	w := plainWorld(t)
+	w.people("alice", "bob")
+	w.do("alice", "session", "start", "--session", "a")
+	w.do("alice", "session", "start", "--session", "b")
+	path, err := w.place("alice").User().Spool("b", spool.Messages)
+	w.must(err)
+	w.must(os.Remove(path))
+	w.must(os.Mkdir(path, 0o700))
+	w.do("bob", "send", "--peer", "alice", "keep me")
+	w.start("alice", "--peer", "bob", "--interval", "5")
+	w.until("it fails", func() bool { s := w.status("alice"); return s.Report.State == follow.Failing && s.Report.Failures > 1 })
+	contains(t, w.status("alice").Report.Reason, "spool", "directory")
+	equal(t, "the other session", texts(w.spool("alice", "a", spool.Messages)), "[keep me]")
+	w.do("bob", "receive", "--peer", "alice")
+	contains(t, w.do("bob", "outbox"), "at_relay")
+	w.must(os.Remove(path))
+	w.until("it arrives", func() bool { return len(w.spool("alice", "b", spool.Messages)) == 1 })
+	w.until("the sender knows", func() bool {
+		w.do("bob", "receive", "--peer", "alice")
+		return w.do("bob", "outbox") == ""
+	})
+	equal(t, "the other session", texts(w.spool("alice", "a", spool.Messages)), "[keep me]")
+	equal(t, "inbox", texts(w.inbox("alice")), "[keep me]")
+}
+
+// Another passphrase stops the follower, which has the old key, and the status says what to do.
+func TestL3_ChangedPassphraseStopsIt(t *testing.T) {
+	t.Parallel()
+	w := plainWorld(t)
+	w.do("alice", "init", "-p", "old")
+	w.start("alice", "--peer", strings.Repeat("0a", 16), "-p", "old")
+	file := filepath.Join(w.tmp, "new")
+	w.must(os.WriteFile(file, []byte("new"), 0o600))
+	w.do("alice", "passphrase", "change", "-p", "old", "--new-passphrase-file", file)
+	w.until("it stopped", func() bool {
+		w.must(w.place("alice").Look(t.Context()))
+		return !w.status("alice").Running
+	})
+	contains(t, w.run("alice", "follow", "status").out, "not following", "start it again")
+	contains(t, w.do("alice", "follow", "start", "--peer", strings.Repeat("0a", 16), "--passphrase-file", file), "following")
+}
