@@ -218,21 +218,74 @@ func TestL2_RememberedLettersAreForgotten(t *testing.T) {
 	}
 }
 
-// A copy at the relay that nobody fetched for half a year is known when it is fetched: remembering is measured by looks.
+// A copy that comes a moment after the first look in a year, as when another process held it, is known: remembering is measured
+// from the look before, not from the clock.
 func TestL2_RememberedUntilTheMailboxWasSeen(t *testing.T) {
 	t.Parallel()
 	f := newFriends(t)
-	for n := range 3 { // so that no old fallback key stands in the way
-		f.later(f.bobS, 2*time.Duration(n)*day)
-		ok[post.Summary](t)(f.bob.Sync(t.Context(), post.ResendNone))
-	}
-	f.later(f.bobS, 0)
 	ok[post.Receipt](t)(f.alice.Send(t.Context(), f.bob.Me().Address, "once", false))
 	copied := f.relay.Mail(f.bob.Me().Address)[0]
 	f.want(f.bob, f.alice, "once")
-	f.relay.Put(copied.From, copied.To, copied.MType, copied.Body)
+	f.rotate(day, 3*day, 5*day) // so that no old fallback key stands in the way
 	f.later(f.bobS, 400*day)
+	f.want(f.bob, f.alice)
+	f.relay.Put(copied.From, copied.To, copied.MType, copied.Body)
+	f.later(f.bobS, 400*day+time.Minute)
 	f.want(f.bob, f.alice) // neither shown nor unreadable
+}
+
+// rotate changes bob's fallback key at the times given.
+func (f *friends) rotate(times ...time.Duration) {
+	f.t.Helper()
+	for _, d := range times {
+		f.later(f.bobS, d)
+		if s := ok[post.Summary](f.t)(f.bob.Sync(f.t.Context(), post.ResendNone)); !s.FallbackRotated && d > day {
+			f.t.Fatalf("%+v", s)
+		}
+	}
+}
+
+// Letters that are younger than the fallback keys that are still held stay known, however old they are.
+func TestL2_RememberedWhileAKeyIsHeld(t *testing.T) {
+	t.Parallel()
+	f := newFriends(t)
+	f.rotate(2*day, 4*day)
+	f.later(f.bobS, 5*day)
+	ok[post.Receipt](t)(f.alice.Send(t.Context(), f.bob.Me().Address, "once", false))
+	copied := f.relay.Mail(f.bob.Me().Address)[0]
+	f.want(f.bob, f.alice, "once")
+	for _, d := range []time.Duration{200, 300, 400} {
+		f.later(f.bobS, d*day)
+		f.want(f.bob, f.alice)
+	}
+	f.relay.Put(copied.From, copied.To, copied.MType, copied.Body)
+	f.want(f.bob, f.alice)
+	f.rotate(401*day, 403*day)
+	f.later(f.bobS, 404*day)
+	f.want(f.bob, f.alice)
+	f.tx(f.bobS, func(tx *store.Tx) error {
+		if _, known, err := tx.Processed(letter.BodyHash(copied.Body), copied.From); known || err != nil {
+			t.Errorf("still known: %v", err)
+		}
+		return nil
+	})
+}
+
+// A letter that a retalk identity had accepted before it was taken over is known by its id too, in whatever ciphertext it comes again.
+func TestL2_ImportedLettersAreKnownByTheirID(t *testing.T) {
+	t.Parallel()
+	f := newFriends(t)
+	id := post.NewID()
+	f.tx(f.bobS, func(tx *store.Tx) error { return tx.AddProcessed(letter.BodyHash("another ciphertext"), "", id) })
+	ok[post.Receipt](t)(f.alice.SendOnce(t.Context(), id, f.bob.Me().Address, "had that", false))
+	f.want(f.bob, f.alice)
+	f.want(f.alice, f.bob)
+	f.tx(f.aliceS, func(tx *store.Tx) error {
+		if rows, err := tx.Outbox(); err != nil || len(rows) > 0 {
+			t.Errorf("not acknowledged: %v %v", rows, err)
+		}
+		return nil
+	})
 }
 
 // A letter that nobody acknowledges ends after a month, where its sender sees it, and may be encrypted again for another month only.
