@@ -4,6 +4,7 @@ package document
 
 import (
 	"bytes"
+	"context"
 	"mime"
 	"net/url"
 	"strings"
@@ -30,8 +31,9 @@ const maxHTML = 4 << 20
 
 // Readable takes the text out of content of this media type. Of a web page it is
 // the article without menus, advertisements and scripts; where none is recognised,
-// all of its text. from is where the page is from; it may be nil.
-func Readable(contentType string, content []byte, from *url.URL) (Text, error) {
+// all of its text. from is where the page is from; it may be nil. Reading a PDF may
+// block for a while; PDFText has its errors.
+func Readable(ctx context.Context, contentType string, content []byte, from *url.URL) (Text, error) {
 	kind, _, err := mime.ParseMediaType(contentType)
 	if err != nil || kind == "" || kind == "application/octet-stream" {
 		kind, _, _ = mime.ParseMediaType(sniff(content))
@@ -39,11 +41,20 @@ func Readable(contentType string, content []byte, from *url.URL) (Text, error) {
 	switch {
 	case kind == "text/html" || kind == "application/xhtml+xml":
 		return page(decode(contentType, content), from)
+	case kind == "application/pdf":
+		body, err := PDFText(ctx, content)
+		return Text{Body: body}, err
 	case TextType(kind):
 		return Text{Body: tidy(decode(contentType, content))}, nil
 	default:
 		return Text{}, ErrUnreadable
 	}
+}
+
+// Extractable reports a media type whose text can be taken out.
+func Extractable(kind string) bool {
+	base, _, _ := strings.Cut(kind, ";")
+	return TextType(kind) || strings.EqualFold(strings.TrimSpace(base), "application/pdf")
 }
 
 // TextType reports a media type whose content is text as it is.
@@ -63,6 +74,8 @@ func sniff(content []byte) string {
 	head := content[:min(len(content), 4096)]
 	low := strings.ToLower(string(head))
 	switch {
+	case bytes.HasPrefix(content, []byte("%PDF-")):
+		return "application/pdf"
 	case strings.Contains(low, "<!doctype html") || strings.Contains(low, "<html"):
 		return "text/html"
 	case !bytes.ContainsRune(head, 0) && utf8.Valid(bytes.ToValidUTF8(head, nil)) && len(bytes.ToValidUTF8(head, nil)) > len(head)-4:

@@ -19,11 +19,11 @@ func TestK3_PagesAreReadable(t *testing.T) {
 	t.Parallel()
 	from, _ := url.Parse("https://example.com/tides")
 	long := strings.Repeat("<p>The tide comes in and the tide goes out, and the harbour master writes both down in the book, every day of the year.</p>", 10)
-	got, err := document.Readable("text/html; charset=utf-8", []byte(article(long)), from)
+	got, err := document.Readable(t.Context(), "text/html; charset=utf-8", []byte(article(long)), from)
 	if err != nil || !strings.Contains(got.Title, "Tides of March") || strings.Count(got.Body, "harbour master") != 10 || strings.Contains(got.Body, "steal") || strings.Contains(got.Body, "Shop") {
 		t.Fatalf("%v %+v", err, got)
 	}
-	short, err := document.Readable("text/html", []byte(`<html><body><div>Only <b>this</b></div><script>x</script></body></html>`), from)
+	short, err := document.Readable(t.Context(), "text/html", []byte(`<html><body><div>Only <b>this</b></div><script>x</script></body></html>`), from)
 	if err != nil || short.Body != "Only this" {
 		t.Errorf("%v %q", err, short.Body)
 	}
@@ -38,12 +38,12 @@ func TestK3_TextIsCleaned(t *testing.T) {
 		"gb18030":        {"text/html; charset=gb18030", "<html><body><p>\xc4\xe3\xba\xc3</p></body></html>", "你好"},
 		"unknown kind":   {"", "plain words", "plain words"},
 	} {
-		if got, err := document.Readable(tc.kind, []byte(tc.in), nil); err != nil || got.Body != tc.want {
+		if got, err := document.Readable(t.Context(), tc.kind, []byte(tc.in), nil); err != nil || got.Body != tc.want {
 			t.Errorf("%s: %v %q", name, err, got.Body)
 		}
 	}
 	for _, kind := range []string{"image/png", "application/zip", ""} {
-		if _, err := document.Readable(kind, []byte("\x89PNG\x00\x01\x02"), nil); !fault.Is(err, "unreadable_type") {
+		if _, err := document.Readable(t.Context(), kind, []byte("\x89PNG\x00\x01\x02"), nil); !fault.Is(err, "unreadable_type") {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
@@ -57,7 +57,7 @@ func TestK3_HostilePagesEnd(t *testing.T) {
 		"tags":  "<html><body>" + strings.Repeat("<", 300_000),
 		"table": "<html><body>" + strings.Repeat("<table><tr><td>", 20_000) + "x",
 	} {
-		if _, err := document.Readable("text/html", []byte(page), nil); err != nil && fault.KindOf(err) == fault.Internal {
+		if _, err := document.Readable(t.Context(), "text/html", []byte(page), nil); err != nil && fault.KindOf(err) == fault.Internal {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -6,8 +6,10 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agntchat/agntchat/internal/access"
+	"github.com/agntchat/agntchat/internal/document"
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/view"
@@ -97,6 +99,22 @@ func TestK3_AttachmentsAreReadAndFenced(t *testing.T) {
 		t.Errorf("%q %+v", out.Text, out.Refused)
 	}
 	b.refused(tools, bot, room, "read_attachment", fmt.Sprintf(`{"attachment_id":%q}`, picture.ID), "unreadable_type")
+	paper, err := document.PDF("Tides", "High water at *noon*.", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sheet, _, err := p.Files.Share(t.Context(), ada, room, "tides.pdf", "application/pdf", paper, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := fmt.Sprintf(`{"attachment_id":%q}`, sheet.ID)
+	if out := b.use(tools, bot, flow.ToolCall{Name: "read_attachment", Args: json.RawMessage(page), ConversationID: room.String()}); !strings.Contains(out.Text, "High water at noon.") || !strings.HasPrefix(out.Text, "<untrusted_text") {
+		t.Errorf("%q %+v", out.Text, out.Refused)
+	}
+	if err := p.Files.Delete(t.Context(), ada, sheet.ID); err != nil {
+		t.Fatal(err)
+	}
+	b.refused(tools, bot, room, "read_attachment", page, "not_found")
 	b.asked(bob, bot, other)
 	b.refused(tools, bot, other, "read_attachment", read, "not_found")
 	b.refused(tools, b.Agent(bob, "Vela"), other, "read_attachment", read, "not_found")

@@ -52,7 +52,7 @@ func (p *PlatformTools) runWebFetch(ctx context.Context, _ ToolCaller, args Tool
 	if res.Status >= http.StatusBadRequest {
 		return ToolResult{}, fault.Newf(fault.NotFound, "fetch_failed", "The server answered with status %d.", res.Status)
 	}
-	text, err := document.Readable(res.Header.Get("Content-Type"), res.Body, res.URL)
+	text, err := document.Readable(ctx, res.Header.Get("Content-Type"), res.Body, res.URL)
 	if err != nil {
 		return ToolResult{}, err
 	}

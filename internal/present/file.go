@@ -14,7 +14,7 @@ import (
 
 // Extraction says whether the text of a file can be read (bridge contract 4.8).
 func Extraction(contentType string) string {
-	if document.TextType(contentType) {
+	if document.Extractable(contentType) {
 		return "ready"
 	}
 	return "unsupported"
