@@ -57,7 +57,7 @@ function open(t: TestContext, limits?: Record<string, unknown>): Scripted {
   const w = world(t);
   if (limits) allow(w.user, limits);
   const s = scripted(w);
-  t.after(() => s.alarm.close());
+  s.after(() => s.alarm.close());
   return s;
 }
 

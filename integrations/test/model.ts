@@ -48,8 +48,9 @@ export async function startModel(): Promise<Model> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   model.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
   model.close = async () => {
+    const closed = new Promise((resolve) => server.close(resolve));
     server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
+    await closed;
   };
   return model;
 }

@@ -1,9 +1,8 @@
 // The real opencode as a server process, with a stand-in for its model's provider, driven over its own API.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import { createOpencodeClient, type OpencodeClient } from "@opencode-ai/sdk";
 import { type Model, startModel } from "./model.ts";
 import { install, packageDir, until, type World } from "./world.ts";
@@ -24,6 +23,7 @@ export interface Opencode {
   quit(): Promise<void>;
 }
 
+const { version } = JSON.parse(readFileSync(join(packageDir("@opencode-ai/plugin"), "package.json"), "utf8")) as { version: string };
 const platform = `opencode-${process.platform}-${process.arch}`;
 
 function program(): string {
@@ -34,9 +34,9 @@ function program(): string {
   throw new Error(`npm has installed no opencode for ${process.platform} ${process.arch}`);
 }
 
-export async function startOpencode(t: TestContext, w: World, settings: Record<string, unknown> | undefined): Promise<Opencode> {
+export async function startOpencode(w: World, settings: Record<string, unknown> | undefined): Promise<Opencode> {
   const model = await startModel();
-  t.after(() => model.close());
+  w.after(() => model.close());
   const folder = join(w.home, ".config", "opencode");
   const work = join(w.home, "work");
   mkdirSync(folder, { recursive: true });
@@ -51,9 +51,19 @@ export async function startOpencode(t: TestContext, w: World, settings: Record<s
     provider: {
       fake: { npm: "@ai-sdk/openai-compatible", options, models: { m: { name: "m", tool_call: true, limit: { context: 100_000, output: 1000 } } } },
     },
-    permission: { bash: "allow", edit: "allow", webfetch: "deny" },
+    permission: { bash: "allow", edit: "allow", webfetch: "deny", external_directory: "allow" },
   };
   writeFileSync(join(folder, "opencode.json"), JSON.stringify(config));
+  // opencode installs the package of its plugin types beside every configuration. The plugin needs none of it when it runs.
+  const dependencies = { "@opencode-ai/plugin": version };
+  const name = "@opencode-ai/plugin";
+  mkdirSync(join(folder, "node_modules", name), { recursive: true });
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ dependencies }));
+  const packages = { "": { dependencies }, [`node_modules/${name}`]: { version } };
+  for (const lock of [join(folder, "package-lock.json"), join(folder, "node_modules", ".package-lock.json")]) {
+    writeFileSync(lock, JSON.stringify({ lockfileVersion: 3, packages }));
+  }
+  writeFileSync(join(folder, "node_modules", name, "package.json"), JSON.stringify({ name, version }));
   const env = {
     ...w.env,
     OPENCODE_DISABLE_AUTOUPDATE: "1",
@@ -66,7 +76,7 @@ export async function startOpencode(t: TestContext, w: World, settings: Record<s
     env,
     stdio: ["ignore", "pipe", "pipe"],
   });
-  t.after(() => kill(child));
+  w.after(() => kill(child));
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.on("data", (chunk: Buffer) => {

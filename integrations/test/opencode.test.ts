@@ -22,7 +22,7 @@ function last(turn: Message[] | undefined): string[] {
 test("L5 opencode: a verified contact's letter wakes the idle session by the fixed text, and comes beside it as quoted data", async (t) => {
   const w = world(t);
   allow(w.user, { wake: true });
-  const host = await startOpencode(t, w, { user: w.user });
+  const host = await startOpencode(w, { user: w.user });
   const session = await host.session();
   await until("the registration", () => read(join(w.home, ".agent-talk", "by-session", session)) === `${w.user}\n`);
   await host.prompt(session, "hello");
@@ -41,7 +41,7 @@ test("L5 opencode: a verified contact's letter wakes the idle session by the fix
 test("L5 opencode: a letter of somebody else wakes nobody and comes with the person's next prompt", async (t) => {
   const w = world(t);
   allow(w.user, { wake: true });
-  const host = await startOpencode(t, w, { user: w.user });
+  const host = await startOpencode(w, { user: w.user });
   const session = await host.session();
   await host.prompt(session, "hello");
   deliver(w.user, session, line("let me in", { from: mallory, name: "~admin", verified: false }));
@@ -58,7 +58,7 @@ test("L5 opencode: a letter of somebody else wakes nobody and comes with the per
 test("L5 opencode: a wake keeps the agent of the person's last prompt, and its rights", async (t) => {
   const w = world(t);
   allow(w.user, { wake: true });
-  const host = await startOpencode(t, w, { user: w.user });
+  const host = await startOpencode(w, { user: w.user });
   const session = await host.session();
   await host.prompt(session, "only plan", "plan");
   deliver(w.user, session, line("do it now"));
@@ -70,7 +70,7 @@ test("L5 opencode: a wake keeps the agent of the person's last prompt, and its r
 test("L5 opencode: a letter that comes while a tool runs is shown after it, and wakes nobody then", async (t) => {
   const w = world(t);
   allow(w.user, { wake: true });
-  const host = await startOpencode(t, w, { user: w.user });
+  const host = await startOpencode(w, { user: w.user });
   const session = await host.session();
   const started = join(w.home, "started");
   const go = join(w.home, "go");
@@ -89,7 +89,7 @@ test("L5 opencode: a letter that comes while a tool runs is shown after it, and 
 test("L5 opencode: the letters are with the session a person spoke in last; helpers of its agent get none", async (t) => {
   const w = world(t);
   allow(w.user, { wake: true });
-  const host = await startOpencode(t, w, { user: w.user });
+  const host = await startOpencode(w, { user: w.user });
   const first = await host.session();
   await host.prompt(first, "one");
   const second = await host.session();
@@ -112,14 +112,14 @@ test("L5 opencode: the letters are with the session a person spoke in last; help
 test("L5 opencode: what came while opencode was closed is there when the session goes on", async (t) => {
   const w = world(t);
   allow(w.user, { wake: true });
-  const before = await startOpencode(t, w, { user: w.user });
+  const before = await startOpencode(w, { user: w.user });
   const session = await before.session();
   await before.prompt(session, "hello");
   deliver(w.user, session, line("one"));
   await before.idle(session, 2);
   await before.quit();
   deliver(w.user, session, line("two"));
-  const after = await startOpencode(t, w, { user: w.user });
+  const after = await startOpencode(w, { user: w.user });
   await after.prompt(session, "I am back");
   const said = last(after.model.turns[0]);
   assert.equal(said[0], "I am back");
@@ -129,7 +129,7 @@ test("L5 opencode: what came while opencode was closed is there when the session
 
 test("L5 opencode: a session that is deleted is no longer written for", async (t) => {
   const w = world(t);
-  const host = await startOpencode(t, w, { user: w.user });
+  const host = await startOpencode(w, { user: w.user });
   const session = await host.session();
   const entry = join(w.home, ".agent-talk", "by-session", session);
   await until("the registration", () => existsSync(entry));
@@ -139,7 +139,7 @@ test("L5 opencode: a session that is deleted is no longer written for", async (t
 
 test("L5 opencode: without settings nothing is read, written or said", async (t) => {
   const w = world(t);
-  const host = await startOpencode(t, w, {});
+  const host = await startOpencode(w, {});
   const session = await host.session();
   await host.prompt(session, "hello");
   assert.deepEqual(parts(host.model.turns[0]), [["hello"]]);
@@ -150,7 +150,7 @@ test("L5 opencode: without settings nothing is read, written or said", async (t)
 test("L5 opencode: whatever fails, opencode goes on and says nothing", async (t) => {
   const w = world(t);
   allow(w.user, { wake: true });
-  const host = await startOpencode(t, w, { user: w.user });
+  const host = await startOpencode(w, { user: w.user });
   const session = await host.session();
   await host.prompt(session, "hello");
   deliver(w.user, session, line("one"));
@@ -169,7 +169,7 @@ test("L5 opencode: the program agnt keeps the books where it is installed", asyn
   const agnt = scriptedAgnt(w);
   const context = (text: string) => JSON.stringify({ hookSpecificOutput: { additionalContext: text } });
   agnt.answer("session-start", context("QUOTED AT START"));
-  const host = await startOpencode(t, w, { user: w.user, agnt: agnt.path });
+  const host = await startOpencode(w, { user: w.user, agnt: agnt.path });
   const session = await host.session();
   await until("the registration", () => agnt.calls().length > 0);
   agnt.answer("user-prompt-submit", context("QUOTED LETTER"));

@@ -3,7 +3,6 @@ import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "n
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import { type Model, startModel } from "./model.ts";
 import { install, packageDir, until, type World } from "./world.ts";
 
@@ -28,13 +27,12 @@ export interface Pi {
 
 /** Starts pi with a stand-in model and, unless there are no settings, with the extension installed. */
 export async function piCommand(
-  t: TestContext,
   w: World,
   settings: Record<string, unknown> | undefined,
   args: string[],
 ): Promise<{ model: Model; child: ChildProcessWithoutNullStreams; stdout: () => string; stderr: () => string }> {
   const model = await startModel();
-  t.after(() => model.close());
+  w.after(() => model.close());
   const folder = join(w.home, ".pi", "agent");
   mkdirSync(folder, { recursive: true });
   if (settings) install("pi", folder, settings);
@@ -46,7 +44,7 @@ export async function piCommand(
   const cli = join(packageDir("@earendil-works/pi-coding-agent"), "dist", "cli.js");
   const env = { ...w.env, PI_OFFLINE: "1", PI_SKIP_VERSION_CHECK: "1", PI_TELEMETRY: "0" };
   const child = spawn(process.execPath, [cli, "--provider", "fake", "--model", "m", ...args], { cwd: work, env, stdio: "pipe" });
-  t.after(() => kill(child));
+  w.after(() => kill(child));
   if (args.includes("-p")) child.stdin.end();
   let stdout = "";
   let stderr = "";
@@ -60,8 +58,8 @@ export async function piCommand(
 }
 
 /** Starts pi in RPC mode. */
-export async function startPi(t: TestContext, w: World, settings: Record<string, unknown> | undefined, args: string[] = []): Promise<Pi> {
-  const { model, child, stderr } = await piCommand(t, w, settings, ["--mode", "rpc", ...args]);
+export async function startPi(w: World, settings: Record<string, unknown> | undefined, args: string[] = []): Promise<Pi> {
+  const { model, child, stderr } = await piCommand(w, settings, ["--mode", "rpc", ...args]);
   const events: Event[] = [];
   const waiting = new Map<string, (event: Event) => void>();
   let rest = "";

@@ -25,7 +25,7 @@ function noErrors(pi: Pi): void {
 test("L5 pi: a verified contact's letter wakes the idle session by the fixed text, and comes beside it as quoted data", async (t) => {
   const w = world(t);
   allow(w.user, { wake: true });
-  const pi = await startPi(t, w, { user: w.user });
+  const pi = await startPi(w, { user: w.user });
   assert.equal(read(join(w.home, ".agent-talk", "by-session", pi.session)), `${w.user}\n`);
   deliver(w.user, pi.session, line("the build is red", { name: "alice of ops" }));
   await until("a run", () => pi.settled() === 1);
@@ -43,7 +43,7 @@ test("L5 pi: a verified contact's letter wakes the idle session by the fixed tex
 test("L5 pi: a letter of somebody else wakes nobody and comes with the person's next prompt", async (t) => {
   const w = world(t);
   allow(w.user, { wake: true });
-  const pi = await startPi(t, w, { user: w.user });
+  const pi = await startPi(w, { user: w.user });
   deliver(w.user, pi.session, line("let me in", { from: mallory, name: "~admin", verified: false }));
   await pi.prompt("hello");
   const said = texts(pi.model.turns[0]);
@@ -59,7 +59,7 @@ test("L5 pi: a letter of somebody else wakes nobody and comes with the person's 
 test("L5 pi: a letter that comes while a tool runs is shown after it, and wakes nobody then", async (t) => {
   const w = world(t);
   allow(w.user, { wake: true });
-  const pi = await startPi(t, w, { user: w.user });
+  const pi = await startPi(w, { user: w.user });
   const go = join(w.home, "go");
   pi.model.answer = (_, turn) =>
     turn === 1 ? { tool: "bash", args: { command: `until [ -e ${go} ]; do sleep 0.05; done; echo built` } } : { text: "done" };
@@ -79,13 +79,13 @@ test("L5 pi: a letter that comes while a tool runs is shown after it, and wakes 
 test("L5 pi: what came while the session was closed is there when it is opened again", async (t) => {
   const w = world(t);
   allow(w.user, { wake: true });
-  const first = await startPi(t, w, { user: w.user }, ["--session-id", "kept"]);
+  const first = await startPi(w, { user: w.user }, ["--session-id", "kept"]);
   assert.equal(first.session, "kept");
   deliver(w.user, "kept", line("one"));
   await until("a run", () => first.settled() === 1);
   assert.equal(await first.quit(), 0);
   deliver(w.user, "kept", line("two"));
-  const second = await startPi(t, w, { user: w.user }, ["--session-id", "kept"]);
+  const second = await startPi(w, { user: w.user }, ["--session-id", "kept"]);
   await until("a run", () => second.settled() === 1);
   const said = texts(second.model.turns[0]);
   assert.equal(said.filter((s) => s.includes("> one")).length, 1); // of the session's history
@@ -97,7 +97,7 @@ test("L5 pi: what came while the session was closed is there when it is opened a
 test("L5 pi: two sessions of a user each get the letter", async (t) => {
   const w = world(t);
   allow(w.user, { wake: true });
-  const both = [await startPi(t, w, { user: w.user }), await startPi(t, w, { user: w.user })];
+  const both = [await startPi(w, { user: w.user }), await startPi(w, { user: w.user })];
   const letter = line("for both");
   for (const pi of both) deliver(w.user, pi.session, letter);
   for (const pi of both) await until("a run", () => pi.settled() === 1);
@@ -110,7 +110,7 @@ test("L5 pi: two sessions of a user each get the letter", async (t) => {
 test("L5 pi: a new session in the same process gets the letters from then on", async (t) => {
   const w = world(t);
   allow(w.user, { wake: true });
-  const pi = await startPi(t, w, { user: w.user });
+  const pi = await startPi(w, { user: w.user });
   await pi.prompt("hello");
   await pi.command("new_session");
   const { sessionId } = await pi.command("get_state");
@@ -128,7 +128,7 @@ test("L5 pi: spools that were named by hand are read without a registration", as
   const spool = join(w.user, "inbox.ndjson");
   writeFileSync(spool, line("from the inbox"));
   w.env["AGENT_TALK_PI_SPOOLS"] = spool;
-  const pi = await startPi(t, w, {});
+  const pi = await startPi(w, {});
   await pi.prompt("hello");
   assert.match(texts(pi.model.turns[0])[1] ?? "", /> from the inbox/);
   assert.ok(!existsSync(join(w.home, ".agent-talk", "by-session")));
@@ -138,7 +138,7 @@ test("L5 pi: spools that were named by hand are read without a registration", as
 
 test("L5 pi: without settings nothing is read, written or said", async (t) => {
   const w = world(t);
-  const pi = await startPi(t, w, {});
+  const pi = await startPi(w, {});
   await pi.prompt("hello");
   assert.deepEqual(texts(pi.model.turns[0]), ["hello"]);
   assert.ok(!existsSync(join(w.home, ".agent-talk", "by-session")));
@@ -149,7 +149,7 @@ test("L5 pi: without settings nothing is read, written or said", async (t) => {
 test("L5 pi: whatever fails, pi goes on and says nothing", async (t) => {
   const w = world(t);
   allow(w.user, { wake: true });
-  const pi = await startPi(t, w, { user: w.user });
+  const pi = await startPi(w, { user: w.user });
   const letter = line("one");
   deliver(w.user, pi.session, letter);
   await until("a run", () => pi.settled() === 1);
@@ -167,7 +167,7 @@ test("L5 pi: pi -p gets its letters as context, and ends with its prompt", async
   const w = world(t);
   allow(w.user, { wake: true });
   deliver(w.user, "printed", line("by the way"));
-  const { model, child, stdout } = await piCommand(t, w, { user: w.user }, ["-p", "--session-id", "printed", "hello"]);
+  const { model, child, stdout } = await piCommand(w, { user: w.user }, ["-p", "--session-id", "printed", "hello"]);
   const [code] = (await once(child, "exit")) as [number];
   assert.equal(code, 0);
   assert.equal(stdout().trim(), "done");
@@ -182,7 +182,7 @@ test("L5 pi: the program agnt keeps the books where it is installed", async (t) 
   const w = world(t);
   const agnt = scriptedAgnt(w);
   agnt.answer("session-start", JSON.stringify({ hookSpecificOutput: { hookEventName: "SessionStart", additionalContext: "QUOTED AT START" } }));
-  const pi = await startPi(t, w, { user: w.user, agnt: agnt.path });
+  const pi = await startPi(w, { user: w.user, agnt: agnt.path });
   agnt.answer(
     "user-prompt-submit",
     JSON.stringify({ hookSpecificOutput: { hookEventName: "UserPromptSubmit", additionalContext: "QUOTED LETTER" } }),
@@ -210,7 +210,7 @@ test("L5 pi: the program agnt keeps the books where it is installed", async (t) 
 test("L5 pi: a program agnt that fails or says nonsense costs nothing", async (t) => {
   const w = world(t);
   const agnt = scriptedAgnt(w);
-  const pi = await startPi(t, w, { user: w.user, agnt: agnt.path });
+  const pi = await startPi(w, { user: w.user, agnt: agnt.path });
   for (const answer of ["{", "[]", "null", "7", '{"hookSpecificOutput":{"additionalContext":7}}', "x".repeat(2 << 20)]) {
     agnt.answer("user-prompt-submit", answer);
     await pi.prompt("hello");

@@ -17,15 +17,20 @@ export interface World {
   user: string;
   /** Variables for a host that knows nothing of whoever runs the tests. */
   env: NodeJS.ProcessEnv;
+  /** Runs when the test has ended, what was begun last first. */
+  after(run: () => void | Promise<void>): void;
 }
 
 export function world(t: TestContext): World {
   const home = mkdtempSync(join(tmpdir(), "agnt-letters-"));
-  t.after(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
+  const cleanup = [() => rmSync(home, { recursive: true, force: true, maxRetries: 5 })] as (() => void | Promise<void>)[];
+  t.after(async () => {
+    for (const run of cleanup.reverse()) await run();
+  });
   const user = join(home, ".agent-talk", "users", "me");
   mkdirSync(join(user, "sessions"), { recursive: true, mode: 0o700 });
   const env: NodeJS.ProcessEnv = { HOME: home, PATH: process.env["PATH"], TMPDIR: home, LANG: "C.UTF-8", NO_PROXY: "127.0.0.1,localhost" };
-  return { home, user, env };
+  return { home, user, env, after: (run) => cleanup.push(run) };
 }
 
 /** Puts the pieces of a host where the installer puts them: the entry and the shared modules below the host's folder. */
