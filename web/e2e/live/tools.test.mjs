@@ -28,24 +28,31 @@ function lines(home, name) {
   return n;
 }
 
-walk("S1 Claude Code asks in the room and in the inbox; a lasting yes is used, listed and taken back", async (device) => {
-  const scout = await server.agent(ada, "Scout", { backend: "claude_cli" });
-  const room = await server.room(ada, [scout.id]);
-  const bash = (command) => ({ tools: [{ name: "Bash", args: { command } }] });
-  await model.on("Continue from where you left off", { text: "It is made." });
-  await model.on("ring once", bash("echo ring >> bell"));
-  await model.on("ring again", bash("echo ring >> bell"), { text: "It rang by itself." });
-  await model.on("sweep", bash("echo swept >> floor"));
-  await model.on("burn", bash("echo burnt >> barn"), { text: "I leave it." });
-  const home = join(server.dir, "home-scout");
+/** The real Claude Code as an agent of Ada's, in a home of its own. */
+async function claude(name) {
+  const agent = await server.agent(ada, name, { backend: "claude_cli" });
+  const home = join(server.dir, `home-${name}`);
   mkdirSync(home, { recursive: true });
-  const bridge = server.bridge(scout.line, [], {
+  const bridge = server.bridge(agent.line, [], {
     CLAUDE_CLI_PATH: join(clis, "claude"),
     HOME: home,
     PATH: `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
     IS_SANDBOX: "1",
     ...anthropic(),
   });
+  return { agent, bridge };
+}
+
+const bash = (command) => ({ tools: [{ name: "Bash", args: { command } }] });
+
+walk("S1 Claude Code asks in the room and in the inbox; a lasting yes is used, listed and taken back", async (device) => {
+  const { agent: scout, bridge } = await claude("Scout");
+  const room = await server.room(ada, [scout.id]);
+  await model.on("Continue from where you left off", { text: "It is made." });
+  await model.on("ring once", bash("echo ring >> bell"));
+  await model.on("ring again", bash("echo ring >> bell"), { text: "It rang by itself." });
+  await model.on("sweep", bash("echo swept >> floor"));
+  await model.on("burn", bash("echo burnt >> barn"), { text: "I leave it." });
   try {
     await bridge.line(/agent is online/);
     const { page, said, send, axe } = await device(server, { person: ada, path: `/rooms/${room.id}` });
@@ -121,6 +128,37 @@ walk("K3 an agent uses a tool of the server; switched off, it is not offered any
     await said("I cannot look any more.").waitFor();
     await page.goto(`${server.url}/agents/${iris.id}?tab=tools`);
     await calls.getByText("refused").first().waitFor();
+  } catch (e) {
+    e.message += `\nthe bridge said:\n${bridge.tail()}`;
+    throw e;
+  } finally {
+    await bridge.stop();
+  }
+});
+
+walk("S1 what a task wants to run is approved where the task was asked for, and the task ends", async (device) => {
+  const { agent, bridge } = await claude("Mason");
+  const room = await server.room(ada, [agent.id]);
+  await model.on("Continue from where you left off", { text: "It is made." });
+  await model.on("Lay a stone", bash("echo stone >> wall"));
+  try {
+    await bridge.line(/agent is online/);
+    const { page, said } = await device(server, { person: ada, path: `/rooms/${room.id}` });
+    await server.call("POST", `/api/conversations/${room.id}/tasks`, { token: ada.token, body: { title: "Lay a stone", assignedTo: [agent.id] } });
+    const card = page.getByRole("region", { name: "Task: Lay a stone" });
+    await card.getByText("echo stone >> wall").first().waitFor();
+    await card.getByText("Waiting for you").waitFor();
+    // The page of the task says the same; there it is answered.
+    await card.getByRole("link").first().click();
+    const panel = page.getByRole("article", { name: "Lay a stone" });
+    await panel.getByText("echo stone >> wall").first().waitFor();
+    assert.equal(lines(server.dir, "wall"), 0, "nothing runs before the answer");
+    await panel.getByRole("button", { name: "Approve", exact: true }).click();
+    await panel.getByText("It is made.").waitFor();
+    assert.equal(lines(server.dir, "wall"), 1);
+    await panel.getByRole("link", { name: "Where it was asked" }).click();
+    await card.getByText("Done", { exact: true }).waitFor();
+    await said("It is made.").waitFor();
   } catch (e) {
     e.message += `\nthe bridge said:\n${bridge.tail()}`;
     throw e;

@@ -23,7 +23,7 @@ export const shell: Record<keyof typeof en, string> = {
   "shell.resizePane": "右栏宽度",
   "shell.backToRooms": "返回聊天室列表",
   "shell.home": "选一个聊天室，或新开一个",
-  "shell.homeForYou": "给你的",
+  "shell.homeForYou": "与你有关",
   "shell.homeHint": "成员和智能体都在左边。按 {keys} 可以去任何地方。",
   "shell.homeAgents": "可以聊聊",
   "shell.homeMore": "设置一个智能体",

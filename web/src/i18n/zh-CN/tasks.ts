@@ -32,7 +32,7 @@ export const tasks: Record<keyof typeof en, string> = {
   "tasks.status.cancelled": "已取消",
   "tasks.status.rejected": "已拒绝",
   "tasks.status.exhausted": "已放弃",
-  "tasks.end.empty": "已完成，没有可展示的结果",
+  "tasks.end.empty": "完成，但无结果",
   "tasks.end.lost": "已丢失",
   "tasks.for": "由 {name} 提出",
   "tasks.by": "由 {name} 执行",
