@@ -21,8 +21,8 @@ const (
 	settleFor   = time.Second // after a change, so that a busy session's own hooks come first
 )
 
-// watch calls fn when letters or what was read of them changed, and now and then, until ctx ends or fn fails.
-func (d *Desk) watch(ctx context.Context, fn func(context.Context) error) error {
+// watch calls fn when letters or what was read of them changed, and now and then, until ctx ends, fn fails, or there is no sense in it any more (errEnded).
+func (d *Desk) watch(ctx context.Context, sense func() bool, fn func(context.Context) error) error {
 	path, err := d.user.Spool(d.session, spool.Messages)
 	if err != nil {
 		return err
@@ -31,6 +31,9 @@ func (d *Desk) watch(ctx context.Context, fn func(context.Context) error) error 
 	defer look.Stop()
 	before, due := "", time.Now()
 	for {
+		if !sense() {
+			return errEnded
+		}
 		if now := prints(path, d.user.Sessions(), d.user.Dir()); now != before {
 			before, due = now, time.Now().Add(settleFor)
 		}
@@ -75,7 +78,8 @@ func Monitor(ctx context.Context, user spool.User, registry *spool.Registry, ses
 		if err != nil {
 			return err
 		}
-		err = d.watch(ctx, func(ctx context.Context) error {
+		mine := func() bool { other, ok := registry.Lookup(session); return !ok || other == user }
+		err = d.watch(ctx, mine, func(ctx context.Context) error {
 			d.reload()
 			woken, err := d.Wake(ctx, nil)
 			if err != nil {
@@ -87,7 +91,7 @@ func Monitor(ctx context.Context, user spool.User, registry *spool.Registry, ses
 			}
 			return err
 		})
-		if err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil && !errors.Is(err, errEnded) {
 			return err
 		}
 	}
@@ -105,7 +109,6 @@ func Await(ctx context.Context, o HookOptions, alive func() bool) error {
 	if err != nil || in.AgentID != "" {
 		return err
 	}
-	registered := func() bool { _, ok := o.Registry.Lookup(in.SessionID); return ok }
 	if other, ok := o.Registry.Lookup(in.SessionID); ok {
 		user = other
 	}
@@ -124,16 +127,15 @@ func Await(ctx context.Context, o HookOptions, alive func() bool) error {
 		return fmt.Errorf("await letters: %w", err)
 	}
 	defer func() { _ = lock.Close() }()
-	since := o.Now()
-	err = d.watch(ctx, func(ctx context.Context) error {
-		d.reload()
-		switch {
-		case !alive(), !d.settings.Wake:
-			return errEnded
-		case !registered():
-			if o.Now().Sub(since) < registerWithin { // the hook that registers it runs beside this one
-				return nil
-			}
+	began, was := time.Now(), false
+	sense := func() bool {
+		owner, ok := o.Registry.Lookup(in.SessionID)
+		was = was || ok
+		// The hook that registers the session runs beside this one.
+		return alive() && (ok && owner == user || !was && time.Since(began) < registerWithin)
+	}
+	err = d.watch(ctx, sense, func(ctx context.Context) error {
+		if d.reload(); !d.settings.Wake {
 			return errEnded
 		}
 		woken, err := d.Wake(ctx, nil)
@@ -189,10 +191,9 @@ func WatchCodex(ctx context.Context, user spool.User, registry *spool.Registry, 
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	misses := 0
-	err = d.watch(ctx, func(ctx context.Context) error {
-		d.reload()
-		owner, ok := registry.Lookup(session)
-		if !ok || owner != user || !d.settings.WakeCodexIdle {
+	sense := func() bool { owner, ok := registry.Lookup(session); return ok && owner == user }
+	err = d.watch(ctx, sense, func(ctx context.Context) error {
+		if d.reload(); !d.settings.WakeCodexIdle {
 			return errEnded
 		}
 		if misses++; reachable(ctx, codexHome) {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -171,7 +172,8 @@ type conversation struct {
 
 func (l *lab) talk(name string, args ...string) *conversation {
 	l.t.Helper()
-	cmd := l.command(l.t.Context(), name, args...)
+	cmd := l.command(context.Background(), name, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // agent CLIs are wrappers that start another program
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		l.t.Fatal(err)
@@ -201,7 +203,7 @@ func (l *lab) talk(name string, args ...string) *conversation {
 	}()
 	l.t.Cleanup(func() {
 		_ = in.Close()
-		_ = cmd.Process.Kill()
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		for range c.lines {
 		}
 		<-read

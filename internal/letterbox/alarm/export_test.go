@@ -1,0 +1,7 @@
+package alarm
+
+// For tests.
+var (
+	NudgeCodex   = nudgeCodex
+	ErrStandDown = errStandDown
+)
