@@ -26,3 +26,38 @@ func TestL2_LetterCommand(t *testing.T) {
 		t.Fatalf("exit code %d:\n%s", code, out)
 	}
 }
+
+// The follower and the sessions are known to the help and to every shell's completion, with their words and flags; their usage errors
+// name what is missing.
+func TestL3_FollowIsAmongTheCommands(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	env := environment{letter: cli.Env{Home: home, UserHome: home, Login: "me", User: "me"}}
+	for says, args := range map[string][]string{
+		"agnt letter follow":   {"--help"},
+		"agnt letter session":  {"--help"},
+		"[start|stop|status]":  {"follow", "--help"},
+		"--interval SECONDS":   {"follow", "--help"},
+		"start|end|list|gc":    {"session", "--help"},
+		"session_id":           {"session", "--help"},
+		"start stop status":    {"completion", "bash"},
+		"start end list gc":    {"completion", "zsh"},
+		"--no-inbox --no-lega": {"completion", "fish"},
+	} {
+		if code, out := agnt(t, env, "", append([]string{"letter"}, args...)...); code != 0 || !strings.Contains(out, says) {
+			t.Errorf("%v: exit code %d, %q is missing in:\n%s", args, code, says, out)
+		}
+	}
+	for says, args := range map[string][]string{
+		"start, stop, status": {"follow", "restart"},
+		"start, end, list":    {"session"},
+		"hook's input":        {"session", "start"},
+		"no session id":       {"session", "start", "--session", ".."},
+		"not following":       {"follow", "stop", "--interval", "x"},
+	} {
+		code, out := agnt(t, env, "", append([]string{"letter"}, args...)...)
+		if !strings.Contains(out, says) || code != 2 && says != "not following" {
+			t.Errorf("%v: exit code %d, %q is missing in:\n%s", args, code, says, out)
+		}
+	}
+}
