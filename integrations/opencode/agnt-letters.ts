@@ -74,9 +74,6 @@ export const AgntLetters: Plugin = async ({ client, directory }) => {
           busy = false;
           void attached?.alarm.check();
           break;
-        case "server.instance.disposed":
-          await inTurn(() => detach(false));
-          break;
       }
     },
 
@@ -96,6 +93,11 @@ export const AgntLetters: Plugin = async ({ client, directory }) => {
       });
     },
 
+    // So that `agnt letter unread` in a shell of the agent knows whose letters it is asked for.
+    "shell.env": async (input, output) => {
+      if (attached && input.sessionID === session) output.env["AGNT_LETTERS_SESSION"] = session;
+    },
+
     "tool.execute.after": async (input, output) => {
       if (input.sessionID !== session || typeof output.output !== "string") return;
       await inTurn(async () => {
@@ -103,6 +105,8 @@ export const AgntLetters: Plugin = async ({ client, directory }) => {
         if (letters !== undefined) output.output += `\n\n${letters}`;
       });
     },
+
+    dispose: () => inTurn(() => detach(false)),
   };
   return hooks;
 };
