@@ -47,6 +47,10 @@ func (p *PlatformTools) runGetMessages(ctx context.Context, c ToolCaller, args T
 
 // toolMessage is a message as a model reads it.
 func toolMessage(m view.Message) map[string]any {
-	return map[string]any{"id": m.ID, "senderName": m.SenderName, "senderType": m.SenderKind, "content": m.Content,
+	out := map[string]any{"id": m.ID, "senderName": m.SenderName, "senderType": m.SenderKind, "content": m.Content,
 		"contentType": m.ContentType, "messageType": m.MessageType, "insertedAt": wire.At(m.InsertedAt)}
+	if len(m.Attachments) > 0 { // read_attachment takes their ids
+		out["attachments"] = m.Attachments
+	}
+	return out
 }

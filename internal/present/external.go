@@ -39,8 +39,12 @@ func Inbox(in flow.Inbox) wire.Inbox {
 			at[room] = i
 			out.Unread = append(out.Unread, wire.InboxRoom{ConversationID: room, Type: m.Type, Title: m.Title, Count: m.Unread, OwnerDM: m.OwnerDM})
 		}
+		content := m.Content
+		if m.ContentType != "file" && len(m.Attachments) > 0 { // a message that is a file says it in its content
+			content = withFiles(content, m.Attachments)
+		}
 		out.Unread[i].Messages = append(out.Unread[i].Messages, wire.InboxMessage{
-			ID: m.MessageID.String(), SenderName: m.SenderName, SenderType: m.SenderKind, Content: m.Content, ContentType: m.ContentType,
+			ID: m.MessageID.String(), SenderName: m.SenderName, SenderType: m.SenderKind, Content: content, ContentType: m.ContentType,
 			InsertedAt: wire.At(m.InsertedAt), Command: in.Command(m),
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agntchat/agntchat/internal/chat"
 	"github.com/agntchat/agntchat/internal/document"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
@@ -59,11 +60,16 @@ func forModel(m view.Message) string {
 	if m.ContentType == "file" {
 		text = caption(m)
 	}
-	lines := make([]string, 0, len(m.Attachments)+1)
+	return withFiles(text, m.Attachments)
+}
+
+// withFiles is a text with a line for each file that goes with it.
+func withFiles(text string, files []chat.Attachment) string {
+	lines := make([]string, 0, len(files)+1)
 	if text != "" {
 		lines = append(lines, text)
 	}
-	for _, a := range m.Attachments {
+	for _, a := range files {
 		if a.Deleted {
 			lines = append(lines, fmt.Sprintf("[File %q was deleted.]", a.Filename))
 			continue

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/agntchat/agntchat/internal/chat"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
 )
@@ -53,6 +54,7 @@ type InboxMessage struct {
 	SenderKind     string
 	Content        string
 	ContentType    string
+	Attachments    []chat.Attachment
 	InsertedAt     time.Time
 }
 
@@ -68,7 +70,7 @@ const inboxSQL = `SELECT i.conversation_id, c.type, coalesce(c.title, (SELECT o.
 	(c.type = 'direct' AND EXISTS (SELECT 1 FROM conversation_members w JOIN agents a ON a.owner_id = w.participant_id
 		WHERE w.conversation_id = c.id AND a.id = i.agent_id)) AS owner_dm,
 	count(*) OVER (PARTITION BY i.conversation_id) AS unread, m.id AS message_id, m.sender_id, coalesce(p.display_name, '') AS sender_name, m.sender_kind,
-	m.content, m.content_type, m.inserted_at
+	m.content, m.content_type, m.attachments, m.inserted_at
 	FROM inbox_items i JOIN messages m ON m.id = i.message_id AND m.deleted_at IS NULL
 	JOIN conversations c ON c.id = i.conversation_id AND c.deleted_at IS NULL
 	JOIN conversation_members s ON s.conversation_id = i.conversation_id AND s.participant_id = i.agent_id
