@@ -23,7 +23,7 @@ type Conversation struct {
 	Huddle                 *Huddle              `json:"huddle,omitempty"` // ours: of a side conversation
 }
 
-// Huddle is what a side conversation says of itself (docs/protocol.md 12).
+// Huddle is what a side conversation says of itself (docs/protocol.md 14).
 type Huddle struct {
 	Status          string  `json:"status"` // open | resolved | abandoned
 	Topic           string  `json:"topic"`

@@ -35,7 +35,7 @@ type Attachment struct {
 	SizeBytes   int64  `json:"sizeBytes"`
 	DownloadURL string `json:"downloadUrl,omitempty"`
 	PreviewURL  string `json:"previewUrl,omitempty"`
-	Deleted     bool   `json:"deleted,omitempty"` // ours: its bytes are gone (docs/protocol.md 11)
+	Deleted     bool   `json:"deleted,omitempty"` // ours: its bytes are gone (docs/protocol.md 13)
 }
 
 // Reaction is one emoji and who chose it, in order of first appearance.

@@ -1,4 +1,4 @@
-/** Files of rooms (contract 4.6; docs/protocol.md 11). */
+/** Files of rooms (contract 4.6; docs/protocol.md 13). */
 import { api } from "./client";
 import { ApiError, kindOfStatus, readErrorBody } from "./errors";
 import type { Id } from "./types";

@@ -1,4 +1,4 @@
-/** Side conversations of rooms (contract 4.4, 5.1; docs/protocol.md 12). */
+/** Side conversations of rooms (contract 4.4, 5.1; docs/protocol.md 14). */
 import { api } from "./client";
 import type { Conversation, Id } from "./types";
 

@@ -699,7 +699,7 @@ export interface Conversation {
   huddle?: Huddle;
 }
 
-/** Huddle is what a side conversation says of itself (docs/protocol.md 12). */
+/** Huddle is what a side conversation says of itself (docs/protocol.md 14). */
 export interface Huddle {
   status: 'open' | 'resolved' | 'abandoned';
   topic: string;
@@ -2061,7 +2061,7 @@ export interface Attachment {
   sizeBytes: number;
   downloadUrl?: string;
   previewUrl?: string;
-  /** ours: its bytes are gone (docs/protocol.md 11) */
+  /** ours: its bytes are gone (docs/protocol.md 13) */
   deleted?: boolean;
 }
 
