@@ -15,6 +15,7 @@ export const keys = {
   invites: ["invites"] as const,
   localSetup: ["setup", "local"] as const,
   conversation: (id: Id) => ["conversations", id] as const,
+  sharedMemories: ["memories", "shared"] as const,
   file: (id: Id) => ["files", id] as const,
   huddles: (id: Id) => ["conversations", id, "huddles"] as const,
   receipts: (id: Id) => ["conversations", id, "receipts"] as const,
@@ -45,5 +46,7 @@ export const keys = {
     toolCalls: (id: Id) => ["agents", "one", id, "tool-calls"] as const,
     usage: (id: Id) => ["agents", "one", id, "usage"] as const,
     letters: (id: Id) => ["agents", "one", id, "letters"] as const,
+    memories: (id: Id) => ["agents", "one", id, "memories"] as const,
+    souls: (id: Id) => ["agents", "one", id, "souls"] as const,
   },
 };

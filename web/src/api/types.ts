@@ -51,6 +51,8 @@ export interface Self extends Participant {
   analyticsOptIn?: boolean;
   acceptedPolicyVersion?: string | null;
   policyReacceptRequired?: boolean;
+  /** Where they are, while they share it with their own agents. */
+  location?: unknown;
 }
 
 export interface Member {

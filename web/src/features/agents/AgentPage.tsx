@@ -15,12 +15,13 @@ import { errorWords } from "#/lib/errorText";
 import { usePresence } from "#/realtime/hooks";
 import { CharacterTab } from "./CharacterTab";
 import { ManageTab } from "./ManageTab";
+import { MemoryTab } from "./MemoryTab";
 import { OverviewTab } from "./OverviewTab";
 import { PresenceLine } from "./PresenceLine";
 import { useAgent, useDirectRoom, useStop, useWake } from "./queries";
 import { ToolsTab } from "./ToolsTab";
 
-export const agentTabs = ["overview", "character", "tools", "manage"] as const;
+export const agentTabs = ["overview", "character", "memory", "tools", "manage"] as const;
 export type AgentTab = (typeof agentTabs)[number];
 
 type Props = {
@@ -81,6 +82,9 @@ export function AgentPage({ agentId, tab, onTab, queue, grants }: Props) {
           </Tabs.Content>
           <Tabs.Content value="character" className="focus-visible:outline-offset-8">
             <CharacterTab key={agent.data.id} agent={agent.data} />
+          </Tabs.Content>
+          <Tabs.Content value="memory" className="focus-visible:outline-offset-8">
+            <MemoryTab agent={agent.data} />
           </Tabs.Content>
           <Tabs.Content value="tools" className="focus-visible:outline-offset-8">
             <ToolsTab agent={agent.data} grants={grants} />

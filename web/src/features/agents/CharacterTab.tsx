@@ -7,6 +7,7 @@ import { Field, Input, Textarea } from "#/components/ui/input";
 import { useT } from "#/i18n";
 import { cx } from "#/lib/cx";
 import { fieldError } from "#/lib/errorText";
+import { FormerSouls } from "./FormerSouls";
 import { ModelFields } from "./ModelFields";
 import { choiceOf, configChanges } from "./models";
 import { useFieldLimits, useUpdateAgent, useUpdateModel, useUpdateSoul } from "./queries";
@@ -85,7 +86,7 @@ function SoulForm({ agent }: { agent: Agent }) {
   const save = useUpdateSoul(agent.id);
   const dirty = soul !== stored;
   return (
-    <Section title={t("agents.soul")} hint={t("agents.soulLong")}>
+    <Section title={t("agents.soul")} hint={t("agents.soulLong")} action={<FormerSouls agent={agent} onReverted={setSoul} />}>
       <form
         onSubmit={(e) => {
           e.preventDefault();

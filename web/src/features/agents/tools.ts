@@ -10,6 +10,7 @@ const known: Record<string, Key> = {
   tasks: "tools.category.tasks",
   integration: "tools.category.integration",
   credentials: "tools.category.credentials",
+  memory: "tools.category.memory",
 };
 
 /** The word for a category, if it is one that we know. */

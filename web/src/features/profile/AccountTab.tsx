@@ -6,6 +6,7 @@ import { Dialog } from "#/components/ui/dialog";
 import { Field, Input } from "#/components/ui/input";
 import { useT } from "#/i18n";
 import { useSelf } from "#/lib/self";
+import { LocationSection } from "./LocationSection";
 import { useDeleteMe } from "./queries";
 
 const PHRASE = "DELETE";
@@ -29,6 +30,7 @@ export function AccountTab() {
           <dd className="mt-0.5 break-words text-body">{self.email}</dd>
         </dl>
       </Section>
+      <LocationSection />
       <Section title={t("settings.deleteTitle")} hint={t("settings.deleteHint")} tone="danger">
         <Button variant="danger" onClick={() => setOpen(true)}>
           {t("settings.delete")}

@@ -7,6 +7,7 @@ import { decisions } from "./decisions";
 import { guide } from "./guide";
 import { huddles } from "./huddles";
 import { letters } from "./letters";
+import { memory } from "./memory";
 import { profile } from "./profile";
 import { rooms } from "./rooms";
 import { shell } from "./shell";
@@ -26,6 +27,7 @@ export const zhCN = {
   ...auth,
   ...agents,
   ...letters,
+  ...memory,
   ...profile,
   ...guide,
   ...decisions,
