@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agntchat/agntchat/internal/letterbox/post"
@@ -93,8 +94,10 @@ type Report struct {
 
 // Follower is the engine. Run it once.
 type Follower struct {
-	c    Config
-	wake chan struct{}
+	c     Config
+	wake  chan struct{}
+	whole atomic.Bool // the next look looks at everything
+	peers int         // how many the last look asked for; only Run reads and writes it
 
 	telling sync.Mutex // orders calls of changed
 	mu      sync.Mutex
@@ -135,8 +138,14 @@ func (f *Follower) update(fn func(*Report)) {
 	}
 }
 
-// Look makes it look now.
+// Look makes it look now, at letters, keys and everything else.
 func (f *Follower) Look() {
+	f.whole.Store(true)
+	f.hint()
+}
+
+// hint says that letters may have come.
+func (f *Follower) hint() {
 	select {
 	case f.wake <- struct{}{}:
 	default: // it is about to
@@ -153,6 +162,9 @@ func (f *Follower) Run(ctx context.Context) error {
 	var due schedule
 	hinted := false
 	for failures := 0; ; {
+		if f.whole.Swap(false) {
+			due = schedule{letter: due.letter}
+		}
 		t := due.take(time.Now(), hinted)
 		before := f.Report().Letters
 		err := f.look(ctx, t)
@@ -179,7 +191,10 @@ func (f *Follower) Run(ctx context.Context) error {
 		f.update(func(r *Report) { r.State, r.Reason, r.Last, r.Failures = Following, "", time.Now(), 0 })
 		now := f.Report()
 		due.done(time.Now(), t, f.c, now.Push, now.Letters > before)
-		hinted = f.wait(ctx, due.next(time.Now(), f.c), true)
+		looked, rest := time.Now(), gap(f.peers)
+		if hinted = f.wait(ctx, max(due.next(looked, f.c), rest), true); hinted && !f.whole.Load() {
+			f.wait(ctx, rest-time.Since(looked), false)
+		}
 	}
 }
 
@@ -248,23 +263,25 @@ func (f *Follower) letters(ctx context.Context, upkeep bool) error {
 	if err != nil {
 		return err
 	}
+	f.peers = len(peers)
 	f.update(func(r *Report) { r.Missing = missing })
-	if upkeep {
-		s, err := f.c.Box.Sync(ctx, post.ResendDue)
+	// Letters first: what is in the store already needs no relay.
+	if len(peers) > 0 {
+		o := f.c.Options
+		o.Peers, o.All = peers, false
+		got, err := f.c.Box.Poll(ctx, o, func(l post.Letter) error { return f.spool(ctx, l) })
+		f.tell(got)
 		if err != nil {
 			return err
 		}
-		for _, p := range s.Problems {
-			f.c.Log.Warn("a letter did not go out", "id", p.ID, "peer", p.Peer, "state", string(p.State), "error", p.Text)
-		}
 	}
-	if len(peers) == 0 {
+	if !upkeep {
 		return nil
 	}
-	o := f.c.Options
-	o.Peers, o.All = peers, false
-	got, err := f.c.Box.Poll(ctx, o, func(l post.Letter) error { return f.spool(ctx, l) })
-	f.tell(got)
+	s, err := f.c.Box.Sync(ctx, post.ResendDue)
+	for _, p := range s.Problems {
+		f.c.Log.Warn("a letter did not go out", "id", p.ID, "peer", p.Peer, "state", string(p.State), "error", p.Text)
+	}
 	return err
 }
 
@@ -358,10 +375,10 @@ func (f *Follower) push(ctx context.Context) {
 			f.update(func(r *Report) { r.Push = true })
 			for range hints {
 				failures = 0
-				f.Look()
+				f.hint()
 			}
 			f.update(func(r *Report) { r.Push = false })
-			f.Look() // what came while the stream was down
+			f.hint() // what came while the stream was down
 		}
 		if time.Since(begun) < time.Minute { // it ends after an hour, which is no failure
 			failures++

@@ -32,6 +32,13 @@ func pollEvery(sinceLetter, interval time.Duration) time.Duration {
 	return min(max(sinceLetter/10, hotPause), interval)
 }
 
+// callPause bounds how many calls a minute go to a relay, one for each chosen sender at each look: half of what ours lets one address
+// make.
+const callPause = 200 * time.Millisecond
+
+// gap is the least pause between two looks at so many senders.
+func gap(peers int) time.Duration { return time.Duration(peers) * callPause }
+
 // turn is what one look looks at.
 type turn struct{ letters, upkeep, requests, collect bool }
 

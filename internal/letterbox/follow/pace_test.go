@@ -1,6 +1,9 @@
 package follow
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -77,5 +80,37 @@ func TestL3_Schedule(t *testing.T) {
 	}
 	if got := s.next(now.Add(time.Hour), c); got != 0 {
 		t.Fatalf("a look that is late: %s", got)
+	}
+}
+
+// The log is of bounded size, however much is written, and only its owner reads it.
+func TestL3_LogIsBounded(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "follow.err")
+	if err := os.WriteFile(path, []byte("of an earlier run\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := openLog(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := strings.Repeat("x", 1000) + "\n"
+	for range 5 * maxLog / len(line) {
+		if n, err := l.Write([]byte(line)); n != len(line) || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, path + ".1"} {
+		st, err := os.Stat(name)
+		if err != nil || st.Size() > maxLog || st.Mode().Perm() != 0o600 {
+			t.Fatalf("%s: %v %v", name, st, err)
+		}
+	}
+	names, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(names) != 2 {
+		t.Fatalf("%v %v", names, err)
 	}
 }

@@ -391,3 +391,28 @@ func TestL3_ChangedPassphraseStopsIt(t *testing.T) {
 	contains(t, w.run("alice", "follow", "status").out, "not following", "start it again")
 	contains(t, w.do("alice", "follow", "start", "--peer", strings.Repeat("0a", 16), "--passphrase-file", file), "following")
 }
+
+// A relay that forgot everything has the keys again after the next look at them, and what nobody acknowledged is sent again.
+func TestL3_KeysAndOutboxAreLookedAfter(t *testing.T) {
+	t.Parallel()
+	w := plainWorld(t)
+	w.people("alice", "bob")
+	w.do("alice", "send", "--peer", "bob", "lost with the relay")
+	w.start("alice", "--peer", "bob")
+	published := func() (n int) {
+		for _, c := range w.plain.Calls("publish_keys") {
+			if c.From == w.ids["alice"] {
+				n++
+			}
+		}
+		return n
+	}
+	before := published()
+	w.plain.Wipe()
+	w.do("bob", "sync")
+	w.until("keys and letter are back", func() bool {
+		w.must(w.place("alice").Look(t.Context()))
+		return published() > before && len(w.plain.Mail(w.ids["bob"])) > 0
+	})
+	contains(t, w.do("bob", "receive", "--peer", "alice"), "lost with the relay")
+}

@@ -57,10 +57,15 @@ func (u User) begin(ctx context.Context) error {
 }
 
 // Attach registers a session and puts the letters that no session has read into its spools, oldest first. It says how many it put
-// there. A session that attaches again, under the same id, goes on where it was. Errors: [ErrSession].
+// there. A session that attaches again, under the same id, goes on where it was; one of another user ends there. Errors: [ErrSession].
 func (u User) Attach(ctx context.Context, r *Registry, sid string) (replayed int, err error) {
 	if err := u.makeDirs(); err != nil {
 		return 0, err
+	}
+	if other, ok := r.Lookup(sid); ok && other != u {
+		if err := other.Detach(ctx, r, sid); err != nil {
+			return 0, err
+		}
 	}
 	// While the spools are held, a letter that comes waits behind the older ones.
 	var spools []*held
@@ -114,11 +119,13 @@ func (u User) Attach(ctx context.Context, r *Registry, sid string) (replayed int
 	return replayed, nil
 }
 
-// Detach forgets a session that ended. What it has not read goes to the session that attaches next. Its spools stay, in case it is
-// resumed, until [GC] takes them.
+// Detach forgets a session that ended, unless it is another user's by now. What it has not read goes to the session that attaches
+// next. Its spools stay, in case it is resumed, until [GC] takes them.
 func (u User) Detach(ctx context.Context, r *Registry, sid string) error {
-	if _, err := r.Unregister(sid); err != nil {
-		return err
+	if owner, ok := r.Lookup(sid); ok && owner == u {
+		if _, err := r.Unregister(sid); err != nil {
+			return err
+		}
 	}
 	for _, s := range Streams {
 		path, err := u.Spool(sid, s)

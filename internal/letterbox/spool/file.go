@@ -104,7 +104,13 @@ func (h *held) size() (int64, error) {
 func (h *held) tail(size int64) ([]byte, error) {
 	const step = 64 << 10
 	var tail []byte
-	for end := size; end > 0; {
+	last := []byte{'\n'}
+	if size > 0 {
+		if _, err := h.ReadAt(last, size-1); err != nil {
+			return nil, err
+		}
+	}
+	for end := size; end > 0 && last[0] != '\n'; {
 		n := min(end, step)
 		b := make([]byte, n)
 		if _, err := h.ReadAt(b, end-n); err != nil {

@@ -73,12 +73,16 @@ func Of(identity string) (User, error) {
 	return At(abs)
 }
 
-// real is a path without symbolic links, or the path itself where there is nothing yet.
+// real is an absolute path without symbolic links, as far as there is something.
 func real(path string) string {
+	path = filepath.Clean(path)
 	if p, err := filepath.EvalSymlinks(path); err == nil {
 		return p
 	}
-	return filepath.Clean(path)
+	if dir := filepath.Dir(path); dir != path {
+		return filepath.Join(real(dir), filepath.Base(path))
+	}
+	return path
 }
 
 // Dir is the folder.

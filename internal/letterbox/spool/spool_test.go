@@ -494,3 +494,29 @@ func TestL4_Registry(t *testing.T) {
 		}
 	}
 }
+
+// A session that goes over to another identity leaves its unread letters to the next session of the first one; ending it there ends
+// nothing.
+func TestL4_SessionChangesItsUser(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	other, err := spool.At(filepath.Join(d.home, "users", "other"))
+	d.must(err)
+	d.attach("s")
+	w := d.writer(spool.WriterOptions{NoInbox: true})
+	d.append(w, spool.Messages, letter("m1"))
+	_, err = other.Attach(t.Context(), d.reg, "s")
+	d.must(err)
+	d.must(d.user.Detach(t.Context(), d.reg, "s"))
+	if owner, ok := d.reg.Lookup("s"); !ok || owner.Dir() != filepath.Join(filepath.Dir(d.user.Dir()), "other") {
+		t.Fatalf("%v %v", owner, ok)
+	}
+	d.append(w, spool.Messages, letter("m2"))
+	foreign, err := other.Reader("s", spool.Messages)
+	d.must(err)
+	b, err := foreign.Take(t.Context(), spool.Limit{})
+	d.must(err)
+	equal(t, "as the other identity", idsOf(b), "[]")
+	d.attach("t")
+	equal(t, "the next session", d.take("t"), "[m1 m2]")
+}
