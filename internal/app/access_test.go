@@ -201,6 +201,16 @@ func newAccessWorld(ctx context.Context, s *apptest.Server) (w accessWorld, err 
 			return w, fmt.Errorf("credential request: %w", err)
 		}
 	}
+	var stop, seat string
+	if err := s.DB.QueryRow(ctx, `INSERT INTO budget_stops (agent_id, day, tokens_per_day, used, expires_at) VALUES ($1::uuid, current_date, 1, 2, now() + interval '1 hour')
+		RETURNING id::text`, ids["agent"]).Scan(&stop); err != nil {
+		return w, fmt.Errorf("budget stop: %w", err)
+	}
+	if err := s.DB.QueryRow(ctx, `INSERT INTO member_requests (id, organization_id, conversation_id, agent_id, participant_id, approvers, expires_at)
+		VALUES (gen_random_uuid(), $1::uuid, $2::uuid, $3::uuid, $4::uuid, ARRAY[$5::uuid], now() + interval '1 hour') RETURNING id::text`,
+		organization, room, ids["agent"], ids["stranger"], ids["owner"]).Scan(&seat); err != nil {
+		return w, fmt.Errorf("member request: %w", err)
+	}
 	do("owner", "POST", "/api/credential-requests/"+secrets[1]+"/fulfill", map[string]any{"value": "s3cret"})
 	if err != nil {
 		return w, err
@@ -224,7 +234,7 @@ func newAccessWorld(ctx context.Context, s *apptest.Server) (w accessWorld, err 
 		return w, fmt.Errorf("incomplete: key %v, sessions %v", key, sessions)
 	}
 	w.ids = strings.NewReplacer("{request}", approval, "{grant}", grant, "{credential}", secrets[0], "{given}", secrets[1], "{file}", file, "{api}", text(api, "id"), "{memory}", noted, "{shared}", shared, "{tool}", "web_fetch",
-		"{huddle}", huddle, "{query}", query, "{scope}", scope, "{task}", task, "{ask}", question, "{row}", row, "{agent}", ids["agent"], "{conversation}", room, "{message}", message, "{participant}", ids["agent"], "{member}", ids["member"],
+		"{stop}", stop, "{seat}", seat, "{huddle}", huddle, "{query}", query, "{scope}", scope, "{task}", task, "{ask}", question, "{row}", row, "{agent}", ids["agent"], "{conversation}", room, "{message}", message, "{participant}", ids["agent"], "{member}", ids["member"],
 		"{stranger}", ids["stranger"], "{executor}", executor, "{item}", item, "{key}", keyID, "{session}", sessionID, "{provider}", "anthropic", "{code}", "x", "{invite}", text(invite, "id"), "{inviteCode}", text(invite, "code"), "{tour}", "profileTour", "{organization}", organization)
 	return w, nil
 }

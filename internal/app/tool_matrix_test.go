@@ -50,6 +50,7 @@ var toolRows = map[string]toolRow{
 	"read_attachment":   {`{"attachment_id":"{file}"}`, bothInRoom, nobody, taken},
 	"create_document":   {`{"conversation_id":"{room}","format":"md","filename":"a","content":"x"}`, bothInRoom, nobody, taken},
 	"share_file":        {`{"conversation_id":"{room}","path":"x"}`, "local_tool", "local_tool", taken},
+	"request_member":    {`{"conversation_id":"{room}","participant_id":"{kin}"}`, "in not_found not_found not_found not_found", nobody, taken},
 	"find_contacts":     {`{}`, everyone, everyone, taken},
 	"find_or_create_dm": {`{"peer_id":"{kin}"}`, "in not_found not_found not_found not_found", "in not_found not_found not_found not_found", taken},
 	"complete_huddle":   {`{"huddle_id":"{room}","outcome":"resolved","summary":"x"}`, "not_a_huddle not_a_huddle not_found not_found not_found", nobody, taken},

@@ -36,7 +36,7 @@ func (a *App) buildTools(ring *secret.Ring) (err error) {
 	a.connections = &flow.Connections{DB: a.db, Ring: ring, Fetch: fetch}
 	a.Tools, err = flow.NewTools(a.db, a.log, slices.Concat(
 		platform.List(), (&flow.TaskTools{Tasks: a.Tasks}).List(), (&flow.CredentialTools{Approvals: a.Approvals, Fetch: fetch}).List(), (&flow.APITools{Connections: a.connections}).List(),
-		(&flow.MemoryTools{Memories: a.Memories}).List(),
+		(&flow.MemoryTools{Memories: a.Memories}).List(), []flow.Tool{flow.RequestMember(a.Approvals)},
 	)...)
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ func (ExpireArgs) Kind() string { return "expire_approvals" }
 type AnswerArgs struct {
 	ApprovalID          id.Approval          `json:"approval_id"`
 	CredentialRequestID id.CredentialRequest `json:"credential_request_id"`
+	MemberRequestID     id.MemberRequest     `json:"member_request_id"`
 	NotResumed          bool                 `json:"not_resumed"`
 }
 

@@ -141,3 +141,22 @@ ON CONFLICT (approval_id, person_id) DO UPDATE SET action_hash = excluded.action
 
 	queryPropose = `UPDATE approvals SET proposed_action = $2::text, proposed_hash = $3::text WHERE id = $1::uuid AND status = 'pending' RETURNING ` + columns
 )
+
+const memberColumns = `id, organization_id, conversation_id, agent_id, participant_id, task_id, reason, approvers, status, decided_by, decided_at, expires_at, inserted_at,
+  (status = 'pending' AND expires_at <= clock_timestamp()) AS overdue`
+
+const (
+	queryAskMember = `INSERT INTO member_requests (id, organization_id, conversation_id, agent_id, participant_id, task_id, reason, approvers, expires_at)
+VALUES ($1::uuid, $2::uuid, $3::uuid, $4::uuid, $5::uuid, $6::uuid, $7::text, $8::uuid[], now() + make_interval(secs => $9::float8))
+ON CONFLICT (conversation_id, participant_id) WHERE status = 'pending' DO NOTHING RETURNING ` + memberColumns
+
+	queryMember = `SELECT ` + memberColumns + ` FROM member_requests WHERE id = $1::uuid`
+
+	queryCountMembers = `SELECT count(*) FROM member_requests WHERE agent_id = $1::uuid AND status = 'pending'`
+
+	queryDecideMember = `UPDATE member_requests SET status = $2::text, decided_by = $3::uuid, decided_at = now() WHERE id = $1::uuid RETURNING ` + memberColumns
+
+	queryExpireMembers = `UPDATE member_requests SET status = 'expired', decided_at = now()
+WHERE id IN (SELECT m.id FROM member_requests m WHERE m.status = 'pending' AND m.expires_at <= clock_timestamp() ORDER BY m.expires_at LIMIT $1::int) AND status = 'pending'
+RETURNING ` + memberColumns
+)

@@ -28,6 +28,7 @@ func TestM2_StatementsPlan(t *testing.T) {
 		queryTold, queryByQueue, queryEnqueue, queryInFlight, queryWaiting, queryRowAgent, queryRowsOfRoom, queryRoomsInWork, queryUnblame, queryRemoveOf,
 		queryGrant, queryGrantsFor, queryCountGrants, queryUseGrant, queryRevoke, queryRevokeAll,
 		queryAskCredential, queryLockCredential, queryCountCredentials, queryResolveCredential, queryDueCredentials, querySealedCredential, queryForgetCredential, queryForgetCredentials,
+		queryAskMember, queryMember, queryCountMembers, queryDecideMember, queryExpireMembers,
 		querySetRule, queryDropRule, queryRules, queryVote, queryVotes, queryForgetVotes, queryPropose,
 	} {
 		if plan := pgtest.PlanOn(t, conn, sql); strings.Contains(plan, "Seq Scan on") {

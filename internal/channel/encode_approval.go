@@ -35,6 +35,10 @@ func ApprovalEvents() Encode {
 			out.Event, out.Payload = "credential_request", present.CredentialRequest(e.Credential)
 		case flow.CredentialResolved:
 			out.Event, out.Payload = "credential_request_resolved", present.CredentialRequest(e.Credential)
+		case flow.MemberAsked:
+			out.Event, out.Payload = "member_request", present.MemberRequest(e.Request)
+		case flow.BudgetStopped:
+			out.Event, out.Payload = "budget_stop", present.BudgetStop(e.Stop, e.Name)
 		default:
 			return nil, false
 		}

@@ -22,6 +22,9 @@ func (s *Approvals) Say(ctx context.Context, args approval.AnswerArgs) error {
 	if args.NotResumed {
 		return s.sayNotResumed(ctx, args.ApprovalID)
 	}
+	if !args.MemberRequestID.IsZero() {
+		return s.sayMember(ctx, args.MemberRequestID)
+	}
 	if !args.CredentialRequestID.IsZero() {
 		c, err := view.OneCredential(ctx, s.DB, args.CredentialRequestID)
 		if err != nil {

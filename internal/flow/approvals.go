@@ -23,6 +23,8 @@ type DecisionRooms interface {
 	Post(ctx context.Context, actor access.Actor, in Post) (Posted, error)
 	// CreateConversation makes a room or finds the direct one.
 	CreateConversation(ctx context.Context, actor access.Actor, n NewConversation) (out view.Conversation, created bool, err error)
+	// AddMember gives somebody a seat, by the rights of the actor.
+	AddMember(ctx context.Context, actor access.Actor, conv id.Conversation, who id.Participant) (out view.Member, err error)
 }
 
 // DecisionJobs puts what must happen into the transaction.
@@ -203,7 +205,11 @@ func (s *Approvals) ExpireDue(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(due) < page && n < page {
+		m, err := s.expireMembers(ctx, page)
+		if err != nil {
+			return err
+		}
+		if len(due) < page && n < page && m < page {
 			return nil
 		}
 	}

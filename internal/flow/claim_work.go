@@ -35,7 +35,7 @@ func (g *Gateway) claimFor(ctx context.Context, agent id.Participant) {
 		g.complain(ctx, "look for work failed", err, agent)
 		return
 	}
-	if len(sources) == 0 {
+	if len(sources) == 0 || g.overBudget(ctx, agent) {
 		return
 	}
 	var frees []free

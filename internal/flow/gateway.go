@@ -93,6 +93,7 @@ type Gateway struct {
 	owed    *owedReturns
 	holder  *agentSet // agents that may hold claims: what the sweep looks at
 	hashes  *agentParts
+	budgets *agentSet // agents that may have one
 
 	stop    context.CancelCauseFunc
 	running sync.WaitGroup
@@ -104,7 +105,7 @@ func NewGateway(db *pg.DB, rooms TurnRooms, bus LiveBus, log *slog.Logger, cfg G
 	cfg = cfg.withDefaults()
 	g := &Gateway{
 		DB: db, Rooms: rooms, Bus: bus, Log: log, cfg: cfg,
-		queue: turn.NewQueue(cfg.MessageLease, cfg.MostTurn), reg: newExecutorRegistry(), signs: newSignCache(), owed: &owedReturns{}, holder: newAgentSet(), hashes: newAgentParts(),
+		queue: turn.NewQueue(cfg.MessageLease, cfg.MostTurn), reg: newExecutorRegistry(), signs: newSignCache(), owed: &owedReturns{}, holder: newAgentSet(), hashes: newAgentParts(), budgets: newAgentSet(),
 	}
 	g.sources, g.asides = []workSource{messageWork{g}}, newAgentSet()
 	g.busy = append(g.busy, turn.RoomsInWork)
@@ -127,6 +128,11 @@ func (g *Gateway) Start(ctx context.Context) error {
 	for _, e := range rows {
 		g.reg.put(e, e.LastSeenAt)
 	}
+	budgeted, err := turn.Budgeted(ctx, g.DB)
+	if err != nil {
+		return err
+	}
+	g.budgets.add(budgeted...)
 	for _, s := range g.sources {
 		if err := s.start(ctx); err != nil {
 			return err

@@ -23,6 +23,14 @@ func (s *agentSet) add(agents ...id.Participant) {
 	}
 }
 
+// has says whether an agent is there.
+func (s *agentSet) has(a id.Participant) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.m[a]
+	return ok
+}
+
 // take removes an agent and says whether it was there.
 func (s *agentSet) take(a id.Participant) bool {
 	s.mu.Lock()

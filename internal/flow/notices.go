@@ -14,6 +14,7 @@ const (
 	NoticeStreak     = "agent_streak_limit"   // params: limit
 	NoticeMayNotAdd  = "mention_may_not_add"  // params: names; to the writer alone
 	NoticeHuddle     = "huddle_report"        // params: name, topic, status, summary, huddle_id
+	NoticeBudget     = "budget_stopped"       // params: agent, agent_id
 	NoticeNotResumed = "approval_not_resumed" // params: agent, agent_id, tool
 )
 
@@ -26,6 +27,8 @@ func noticeText(n Notice) (string, error) {
 		return fmt.Sprintf("%v is not in this room, and you may not add members. The mention stays plain text.", n.Params["names"]), nil
 	case NoticeHuddle:
 		return fmt.Sprintf("%v closed the huddle: %v", n.Params["name"], n.Params["summary"]), nil
+	case NoticeBudget:
+		return fmt.Sprintf("%v has used up its tokens for today. It goes on when its owner says so, or tomorrow.", n.Params["agent"]), nil
 	case NoticeNotResumed:
 		return fmt.Sprintf("%v could not go on after the answer about %v. Ask again if it is still needed.", n.Params["agent"], n.Params["tool"]), nil
 	}

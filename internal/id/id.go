@@ -36,6 +36,8 @@ type (
 	externalKind     struct{}
 	inviteKind       struct{}
 	memoryKind       struct{}
+	memberKind       struct{}
+	budgetKind       struct{}
 )
 
 func (participantKind) kindName() string  { return "participant" }
@@ -59,6 +61,8 @@ func (connectionKind) kindName() string   { return "connection" }
 func (externalKind) kindName() string     { return "external session" }
 func (inviteKind) kindName() string       { return "invite" }
 func (memoryKind) kindName() string       { return "memory" }
+func (memberKind) kindName() string       { return "member request" }
+func (budgetKind) kindName() string       { return "budget stop" }
 
 // Identifiers, one type for each kind of row.
 type (
@@ -104,6 +108,10 @@ type (
 	Invite = ID[inviteKind]
 	// Memory identifies something that is remembered, by one agent or by its family.
 	Memory = ID[memoryKind]
+	// MemberRequest identifies an agent's question to let somebody into a room.
+	MemberRequest = ID[memberKind]
+	// BudgetStop identifies the day on which an agent had no tokens left.
+	BudgetStop = ID[budgetKind]
 )
 
 // New makes a random identifier: id.New[id.Message]().

@@ -7,6 +7,7 @@ import (
 	"github.com/agntchat/agntchat/internal/approval"
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/turn"
 	"github.com/agntchat/agntchat/internal/view"
 	"github.com/agntchat/agntchat/internal/wire"
 )
@@ -110,7 +111,7 @@ func Decisions(list []view.Decision) wire.Decisions {
 			Kind: d.Kind, ID: d.Kind + ":" + d.SourceID.String(), SourceID: d.SourceID.String(), ConversationID: idPtr(d.ConversationID), TaskID: idPtr(d.TaskID),
 			Agent: &wire.DecisionAgent{ID: d.AgentID.String(), DisplayName: &d.AgentName}, InsertedAt: wire.At(d.InsertedAt),
 			Description: textOrNil(d.Description), Question: textOrNil(d.Question), Label: textOrNil(d.Label), ToolName: textOrNil(d.ToolName), Title: textOrNil(d.Title),
-			Options: d.Options, DefaultValue: d.DefaultValue, ExpiresAt: wire.At(d.ExpiresAt),
+			Options: d.Options, DefaultValue: d.DefaultValue, ExpiresAt: wire.At(d.ExpiresAt), Used: d.Used, TokensPerDay: d.TokensPerDay,
 		}
 	}
 	return out
@@ -129,4 +130,31 @@ func ApprovalRule(r *approval.Rule) wire.ApprovalRuleAnswer {
 		return wire.ApprovalRuleAnswer{}
 	}
 	return wire.ApprovalRuleAnswer{Rule: &wire.ApprovalRule{LeastRisk: string(r.LeastRisk), DeciderIDs: id.Strings(r.Deciders)}}
+}
+
+// MemberRequest is a question to let somebody into a room.
+func MemberRequest(r view.MemberRequest) wire.MemberRequest {
+	return wire.MemberRequest{
+		ID: r.ID.String(), ConversationID: r.ConversationID.String(), ConversationTitle: r.ConversationTitle, AgentID: r.AgentID.String(), AgentName: r.AgentName,
+		ParticipantID: r.ParticipantID.String(), ParticipantName: r.ParticipantName, ParticipantType: r.ParticipantKind, TaskID: idPtr(r.TaskID), Reason: textOrNil(r.Reason),
+		Status: string(r.Status), DecidedBy: idPtr(r.DecidedBy), ExpiresAt: wire.At(r.ExpiresAt), InsertedAt: wire.At(r.InsertedAt),
+	}
+}
+
+// AgentBudget is what an agent may use in a day; nil without a bound.
+func AgentBudget(b *turn.Budget) wire.AgentBudgetAnswer {
+	if b == nil {
+		return wire.AgentBudgetAnswer{}
+	}
+	return wire.AgentBudgetAnswer{Budget: &wire.AgentBudget{
+		TokensPerDay: b.TokensPerDay, UsedToday: b.Used, Timezone: b.Zone, DayEndsAt: wire.At(b.EndsAt), Stopped: b.Over(), Decision: b.Stop,
+	}}
+}
+
+// BudgetStop is the day on which an agent had work and no tokens left.
+func BudgetStop(s turn.Stop, name string) wire.BudgetStop {
+	return wire.BudgetStop{
+		ID: s.ID.String(), AgentID: s.AgentID.String(), AgentName: name, TokensPerDay: s.TokensPerDay, Used: s.Used, Status: s.Status,
+		ExpiresAt: wire.At(s.ExpiresAt), InsertedAt: wire.At(s.InsertedAt),
+	}
 }

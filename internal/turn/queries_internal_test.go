@@ -29,7 +29,7 @@ func TestM2_StatementsPlan(t *testing.T) {
 		queryEnqueue, queryEnqueueOne, queryOpenClaim, queryRow, queryLockRow, queryLockGroup, queryMarkAnswered, queryMarkPassed, queryMarkStale, queryHeldBy, queryHeldInRoom,
 		queryWaitingRows, queryOfAgent, queryUnseen, queryHolders, queryInFlight, queryWaitingCount, queryWaitingInRoom, queryWaiting, queryLapsed, queryLease,
 		queryRelease, queryFinish, queryFinished, queryReturned, querySettle, queryFinishReturned, queryUsage, queryFault, queryToolUses, queryDirective,
-		queryWaitingFor, queryRoomsInWork, queryHeads, queryBehind, queryUsageOf, queryLockOpenGroup, querySettleStale,
+		queryWaitingFor, queryRoomsInWork, queryHeads, queryBehind, queryUsageOf, querySetBudget, queryDropBudget, queryBudget, queryStop, queryLockStop, queryDecideStop, queryWaitingRooms, queryLockOpenGroup, querySettleStale,
 	} {
 		if plan := pgtest.PlanOn(t, conn, sql); !atStart[sql] && strings.Contains(plan, "Seq Scan on") {
 			t.Errorf("reads a whole table:\n%s\n%s", sql, plan)

@@ -189,9 +189,40 @@ func credentials(ctx context.Context, q pg.Querier, sql string, args ...any) ([]
 	return out, nil
 }
 
+// MemberRequest is a question to let somebody into a room, with the names that people read.
+type MemberRequest struct {
+	approval.MemberRequest
+	AgentName         string
+	ParticipantName   string
+	ParticipantKind   string // human | agent
+	ConversationTitle *string
+}
+
+const memberRequestSQL = `SELECT m.id, m.organization_id, m.conversation_id, m.agent_id, m.participant_id, m.task_id, m.reason, m.approvers, m.status, m.decided_by, m.decided_at,
+	m.expires_at, m.inserted_at, (m.status = 'pending' AND m.expires_at <= clock_timestamp()) AS overdue,
+	p.display_name AS agent_name, w.display_name AS participant_name, w.kind AS participant_kind, c.title AS conversation_title
+	FROM member_requests m JOIN participants p ON p.id = m.agent_id JOIN participants w ON w.id = m.participant_id JOIN conversations c ON c.id = m.conversation_id
+	WHERE m.id = $1::uuid`
+
+// OneMemberRequest reads a question; fault.ErrNotFound when there is none.
+func OneMemberRequest(ctx context.Context, q pg.Querier, m id.MemberRequest) (MemberRequest, error) {
+	rows, err := q.Query(ctx, memberRequestSQL, m)
+	if err != nil {
+		return MemberRequest{}, fmt.Errorf("read member request: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[MemberRequest])
+	switch {
+	case err != nil:
+		return MemberRequest{}, fmt.Errorf("read member request: %w", err)
+	case len(out) == 0:
+		return MemberRequest{}, fault.ErrNotFound
+	}
+	return out[0], nil
+}
+
 // Decision is one thing that waits for a person, of whatever kind.
 type Decision struct {
-	Kind           string // permission_request | credential_request | ask
+	Kind           string // permission_request | credential_request | ask | member_request | budget_stop
 	SourceID       uuid.UUID
 	ConversationID id.Conversation
 	TaskID         id.Task
@@ -206,20 +237,29 @@ type Decision struct {
 	Options        []string // of an ask: the answers to choose from; empty for free text
 	DefaultValue   *string  // of an ask: what counts when nobody answers
 	ExpiresAt      time.Time
+	Used           *int64 // of a budget stop: tokens of the day
+	TokensPerDay   *int64 // of a budget stop
 }
 
 const decisionsSQL = `SELECT x.kind, x.source_id, x.conversation_id, x.task_id, x.agent_id, p.display_name AS agent_name, x.inserted_at,
-	x.description, x.question, x.label, x.title, x.tool_name, x.options, x.default_value, x.expires_at FROM (
+	x.description, x.question, x.label, x.title, x.tool_name, x.options, x.default_value, x.expires_at, x.used, x.tokens_per_day FROM (
 		SELECT 'permission_request' AS kind, a.id AS source_id, a.conversation_id, a.task_id, a.agent_id, a.inserted_at, a.description, '' AS question, '' AS label, '' AS title, a.tool_name,
-			'{}'::text[] AS options, NULL::text AS default_value, a.expires_at
+			'{}'::text[] AS options, NULL::text AS default_value, a.expires_at, NULL::bigint AS used, NULL::bigint AS tokens_per_day
 		FROM approvals a WHERE a.approvers @> ARRAY[$1::uuid] AND a.status = 'pending' AND a.expires_at > clock_timestamp()
 			AND NOT EXISTS (SELECT 1 FROM approval_votes v WHERE v.approval_id = a.id AND v.person_id = $1::uuid)
 		UNION ALL
-		SELECT 'credential_request', r.id, r.conversation_id, r.task_id, r.agent_id, r.inserted_at, r.reason, '', r.label, '', '', '{}', NULL, r.expires_at
+		SELECT 'credential_request', r.id, r.conversation_id, r.task_id, r.agent_id, r.inserted_at, r.reason, '', r.label, '', '', '{}', NULL, r.expires_at, NULL, NULL
 		FROM credential_requests r WHERE r.owner_id = $1::uuid AND r.status = 'pending' AND r.expires_at > clock_timestamp()
 		UNION ALL
-		SELECT 'ask', k.id, k.conversation_id, k.task_id, k.agent_id, k.inserted_at, '', k.question, '', t.title, '', ARRAY(SELECT jsonb_array_elements_text(k.options)), k.default_value, k.expires_at
+		SELECT 'ask', k.id, k.conversation_id, k.task_id, k.agent_id, k.inserted_at, '', k.question, '', t.title, '', ARRAY(SELECT jsonb_array_elements_text(k.options)), k.default_value, k.expires_at, NULL, NULL
 		FROM asks k JOIN tasks t ON t.id = k.task_id WHERE k.asked @> ARRAY[$1::uuid] AND k.status = 'open' AND k.approval_id IS NULL AND k.expires_at > clock_timestamp()
+		UNION ALL
+		SELECT 'member_request', m.id, m.conversation_id, m.task_id, m.agent_id, m.inserted_at, m.reason, '', w.display_name, coalesce(c.title, ''), '', '{}', NULL, m.expires_at, NULL, NULL
+		FROM member_requests m JOIN participants w ON w.id = m.participant_id JOIN conversations c ON c.id = m.conversation_id AND c.deleted_at IS NULL
+		WHERE m.approvers @> ARRAY[$1::uuid] AND m.status = 'pending' AND m.expires_at > clock_timestamp()
+		UNION ALL
+		SELECT 'budget_stop', s.id, NULL, NULL, s.agent_id, s.inserted_at, '', '', '', '', '', '{}', NULL, s.expires_at, s.used, s.tokens_per_day
+		FROM budget_stops s JOIN agents g ON g.id = s.agent_id WHERE g.owner_id = $1::uuid AND s.status = 'pending' AND s.expires_at > clock_timestamp()
 	) x JOIN participants p ON p.id = x.agent_id ORDER BY x.inserted_at DESC, x.source_id LIMIT 500`
 
 // Decisions is everything that waits for a person, newest first, at most 500.

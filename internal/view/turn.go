@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
 )
@@ -60,6 +61,18 @@ type AgentOwner struct {
 
 const agentOwnerSQL = `SELECT p.display_name AS name, a.timezone FROM accounts a JOIN participants p ON p.id = a.id
 	WHERE a.id = (SELECT g.owner_id FROM agents g WHERE g.id = $1::uuid)`
+
+// OwnerOf reads it; fault.ErrNotFound when the account is gone.
+func OwnerOf(ctx context.Context, q pg.Querier, agent id.Participant) (o AgentOwner, err error) {
+	err = q.QueryRow(ctx, agentOwnerSQL, agent).Scan(&o.Name, &o.Timezone)
+	if pg.IsNotFound(err) {
+		return o, fault.ErrNotFound
+	}
+	if err != nil {
+		return o, fmt.Errorf("read owner: %w", err)
+	}
+	return o, nil
+}
 
 // Kin is another agent of the same owner.
 type Kin struct {

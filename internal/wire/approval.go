@@ -195,7 +195,7 @@ type Decisions struct {
 
 // Decision is one thing that waits for the caller (desktop 5.22, GraphDecision).
 type Decision struct {
-	Kind           string         `json:"kind"` // permission_request | credential_request | ask
+	Kind           string         `json:"kind"` // permission_request | credential_request | ask | member_request | budget_stop
 	ID             string         `json:"id"`
 	SourceID       string         `json:"sourceId"`
 	ConversationID *string        `json:"conversationId"`
@@ -211,6 +211,69 @@ type Decision struct {
 	Options        []string       `json:"options,omitempty"`      // ours: of an ask
 	DefaultValue   *string        `json:"defaultValue,omitempty"` // ours: of an ask
 	ExpiresAt      Time           `json:"expiresAt"`              // ours
+	Used           *int64         `json:"used,omitempty"`         // ours: of a budget stop, tokens of the day
+	TokensPerDay   *int64         `json:"tokensPerDay,omitempty"` // ours: of a budget stop
+}
+
+// MemberRequest is an agent's question to let somebody into a room; event member_request carries it open and decided.
+type MemberRequest struct {
+	ID                string  `json:"id"`
+	ConversationID    string  `json:"conversationId"`
+	ConversationTitle *string `json:"conversationTitle"`
+	AgentID           string  `json:"agentId"`
+	AgentName         string  `json:"agentName"`
+	ParticipantID     string  `json:"participantId"`
+	ParticipantName   string  `json:"participantName"`
+	ParticipantType   string  `json:"participantType"` // human | agent
+	TaskID            *string `json:"taskId"`
+	Reason            *string `json:"reason"`
+	Status            string  `json:"status"` // pending | approved | denied | expired
+	DecidedBy         *string `json:"decidedBy"`
+	ExpiresAt         Time    `json:"expiresAt"`
+	InsertedAt        Time    `json:"insertedAt"`
+}
+
+// MemberResolve is the body of POST /api/member-requests/:id/resolve.
+type MemberResolve struct {
+	Decision string `json:"decision"` // approve | deny
+}
+
+// AgentBudget is how many tokens an agent may use in a day of its owner, and how it stands.
+type AgentBudget struct {
+	TokensPerDay int64   `json:"tokensPerDay"`
+	UsedToday    int64   `json:"usedToday"` // input, output and written cache
+	Timezone     string  `json:"timezone"`
+	DayEndsAt    Time    `json:"dayEndsAt"`
+	Stopped      bool    `json:"stopped"`
+	Decision     *string `json:"decision"` // of today's stop: pending | continued | raised | kept; null: there was none
+}
+
+// AgentBudgetAnswer answers …/budget; budget is null without a bound.
+type AgentBudgetAnswer struct {
+	Budget *AgentBudget `json:"budget"`
+}
+
+// BudgetSet is the body of PUT /api/agents/:id/budget.
+type BudgetSet struct {
+	TokensPerDay int64 `json:"tokensPerDay"`
+}
+
+// BudgetResolve is the body of POST /api/budget-stops/:id/resolve.
+type BudgetResolve struct {
+	Decision     string `json:"decision"` // continue | raise | keep
+	TokensPerDay int64  `json:"tokensPerDay,omitempty"`
+}
+
+// BudgetStop is the day on which an agent had work and no tokens left; event budget_stop carries it open and decided.
+type BudgetStop struct {
+	ID           string `json:"id"`
+	AgentID      string `json:"agentId"`
+	AgentName    string `json:"agentName,omitempty"`
+	TokensPerDay int64  `json:"tokensPerDay"`
+	Used         int64  `json:"used"`
+	Status       string `json:"status"` // pending | continued | raised | kept
+	ExpiresAt    Time   `json:"expiresAt"`
+	InsertedAt   Time   `json:"insertedAt"`
 }
 
 // DecisionAgent is who waits.

@@ -61,6 +61,19 @@ export async function listDecisions(signal?: AbortSignal | undefined): Promise<D
   return (await api.get<{ decisions: Decision[] }>("/api/me/decisions", { signal })).decisions;
 }
 
+export function resolveMember(id: Id, yes: boolean): Promise<unknown> {
+  return api.post(`/api/member-requests/${encodeURIComponent(id)}/resolve`, { decision: yes ? "approve" : "deny" });
+}
+
+export interface StopVerdict {
+  decision: "continue" | "raise" | "keep";
+  tokensPerDay?: number;
+}
+
+export function resolveStop(id: Id, verdict: StopVerdict): Promise<unknown> {
+  return api.post(`/api/budget-stops/${encodeURIComponent(id)}/resolve`, verdict);
+}
+
 /** The run of the task goes on with it, once. */
 export function answerAsk(taskId: Id, askId: Id, answer: string): Promise<unknown> {
   return api.post(`/api/tasks/${encodeURIComponent(taskId)}/asks/${encodeURIComponent(askId)}/answer`, { answer });

@@ -486,6 +486,12 @@ export interface Decision {
   /** What counts when nobody answers in time. */
   defaultValue?: string;
   expiresAt?: Timestamp;
+  /** Whom an agent wants in a room, and why. */
+  label?: string;
+  description?: string;
+  /** Of a budget stop, in tokens. */
+  used?: number;
+  tokensPerDay?: number;
 }
 
 /** A task (contract 5.7; docs/tasks.md). */

@@ -580,7 +580,7 @@ export interface Decisions {
 
 /** Decision is one thing that waits for the caller (desktop 5.22, GraphDecision). */
 export interface Decision {
-  kind: 'permission_request' | 'credential_request' | 'ask';
+  kind: 'permission_request' | 'credential_request' | 'ask' | 'member_request' | 'budget_stop';
   id: string;
   sourceId: string;
   conversationId: string | null;
@@ -599,6 +599,73 @@ export interface Decision {
   defaultValue?: string;
   /** ours */
   expiresAt: Time;
+  /** ours: of a budget stop, tokens of the day */
+  used?: number;
+  /** ours: of a budget stop */
+  tokensPerDay?: number;
+}
+
+/** MemberRequest is an agent's question to let somebody into a room; event member_request carries it open and decided. */
+export interface MemberRequest {
+  id: string;
+  conversationId: string;
+  conversationTitle: string | null;
+  agentId: string;
+  agentName: string;
+  participantId: string;
+  participantName: string;
+  participantType: 'human' | 'agent';
+  taskId: string | null;
+  reason: string | null;
+  status: 'pending' | 'approved' | 'denied' | 'expired';
+  decidedBy: string | null;
+  expiresAt: Time;
+  insertedAt: Time;
+}
+
+/** MemberResolve is the body of POST /api/member-requests/:id/resolve. */
+export interface MemberResolve {
+  decision: 'approve' | 'deny';
+}
+
+/** AgentBudget is how many tokens an agent may use in a day of its owner, and how it stands. */
+export interface AgentBudget {
+  tokensPerDay: number;
+  /** input, output and written cache */
+  usedToday: number;
+  timezone: string;
+  dayEndsAt: Time;
+  stopped: boolean;
+  /** of today's stop: pending | continued | raised | kept; null: there was none */
+  decision: string | null;
+}
+
+/** AgentBudgetAnswer answers …/budget; budget is null without a bound. */
+export interface AgentBudgetAnswer {
+  budget: AgentBudget | null;
+}
+
+/** BudgetSet is the body of PUT /api/agents/:id/budget. */
+export interface BudgetSet {
+  tokensPerDay: number;
+}
+
+/** BudgetResolve is the body of POST /api/budget-stops/:id/resolve. */
+export interface BudgetResolve {
+  decision: 'continue' | 'raise' | 'keep';
+  tokensPerDay?: number;
+}
+
+/** BudgetStop is the day on which an agent had work and no tokens left; event budget_stop carries it open and decided. */
+export interface BudgetStop {
+  id: string;
+  agentId: string;
+  agentName?: string;
+  tokensPerDay: number;
+  used: number;
+  status: 'pending' | 'continued' | 'raised' | 'kept';
+  expiresAt: Time;
+  insertedAt: Time;
 }
 
 /** DecisionAgent is who waits. */

@@ -8,10 +8,11 @@ import { useT } from "#/i18n";
 import { cx } from "#/lib/cx";
 import { AllowedTab } from "./AllowedTab";
 import { AskCard } from "./AskCard";
+import { BudgetCard, MemberCard } from "./ChoiceCard";
 import { CredentialCard } from "./CredentialCard";
 import { HistoryTab } from "./HistoryTab";
 import { step } from "./lists";
-import { useAsks, useCredentials, usePending } from "./queries";
+import { useAsks, useChoices, useCredentials, usePending } from "./queries";
 import { RequestCard, type RequestHandle } from "./RequestCard";
 
 export const decisionTabs = ["waiting", "history", "allowed"] as const;
@@ -62,6 +63,7 @@ function WaitingTab() {
   const pending = usePending();
   const credentials = useCredentials();
   const asks = useAsks();
+  const choices = useChoices().data ?? [];
   const list = useRef<HTMLDivElement>(null);
   const handle = useRef<RequestHandle>(null);
   const requests = pending.data ?? [];
@@ -81,7 +83,7 @@ function WaitingTab() {
   if (!pending.data) return <ErrorNote error={pending.error} onRetry={() => void pending.refetch()} />;
   const secrets = credentials.data ?? [];
   const questions = asks.data ?? [];
-  if (requests.length + secrets.length + questions.length === 0 && !credentials.error && !asks.error) {
+  if (requests.length + secrets.length + questions.length + choices.length === 0 && !credentials.error && !asks.error) {
     return <Empty icon={<Inbox size={28} strokeWidth={1.5} />} title={t("decisions.none")} hint={t("decisions.noneHint")} />;
   }
   return (
@@ -93,6 +95,7 @@ function WaitingTab() {
       {questions.map((q) => (
         <AskCard key={q.id} ask={q} />
       ))}
+      {choices.map((c) => (c.kind === "budget_stop" ? <BudgetCard key={c.id} stop={c} /> : <MemberCard key={c.id} request={c} />))}
       {secrets.map((c) => (
         <CredentialCard key={c.id} request={c} />
       ))}

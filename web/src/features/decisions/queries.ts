@@ -30,6 +30,15 @@ export function useAsks() {
   });
 }
 
+/** What else waits: members that agents want in rooms, and days without tokens. */
+export function useChoices() {
+  return useQuery({
+    queryKey: keys.decisions.list,
+    queryFn: ({ signal }) => decisions.listDecisions(signal),
+    select: (all) => all.filter((d) => d.kind === "member_request" || d.kind === "budget_stop"),
+  });
+}
+
 export function useGrants() {
   return useQuery({ queryKey: keys.decisions.grants, queryFn: ({ signal }) => decisions.listGrants(signal) });
 }
@@ -45,7 +54,7 @@ export function useDecided() {
 
 /** How much waits for the person, for badges. */
 export function useWaitingCount(): number {
-  return (usePending().data?.length ?? 0) + (useCredentials().data?.length ?? 0) + (useAsks().data?.length ?? 0);
+  return (usePending().data?.length ?? 0) + (useCredentials().data?.length ?? 0) + (useAsks().data?.length ?? 0) + (useChoices().data?.length ?? 0);
 }
 
 /** Keeps the lists true by what the socket says, and reads them again after a gap. Mounted once, with the shell. */
@@ -67,6 +76,8 @@ export function useDecisionEvents(): void {
         void queries.invalidateQueries({ queryKey: keys.decisions.credentials });
         void queries.invalidateQueries({ queryKey: keys.decisions.given });
         break;
+      case "member_request":
+      case "budget_stop":
       case "task_updated":
       case "task_completed":
         void queries.invalidateQueries({ queryKey: keys.decisions.list });
@@ -94,6 +105,14 @@ export function useResolve() {
     onError: () => queries.invalidateQueries({ queryKey: keys.decisions.pending }),
   });
 }
+
+function useChoice<V>(mutationFn: (v: V) => Promise<unknown>) {
+  const queries = useQueryClient();
+  return useMutation({ mutationFn, onSettled: () => queries.invalidateQueries({ queryKey: keys.decisions.list }) });
+}
+
+export const useMemberDecision = () => useChoice(({ id, yes }: { id: Id; yes: boolean }) => decisions.resolveMember(id, yes));
+export const useStopDecision = () => useChoice(({ id, ...verdict }: { id: Id } & decisions.StopVerdict) => decisions.resolveStop(id, verdict));
 
 export function useRevoke() {
   const queries = useQueryClient();

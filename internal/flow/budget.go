@@ -1,0 +1,170 @@
+package flow
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/agntchat/agntchat/internal/access"
+	"github.com/agntchat/agntchat/internal/event"
+	"github.com/agntchat/agntchat/internal/fault"
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/pg"
+	"github.com/agntchat/agntchat/internal/turn"
+	"github.com/agntchat/agntchat/internal/view"
+)
+
+// BudgetStopped tells an agent's owner that it has work and no tokens left today, or
+// what became of that.
+type BudgetStopped struct {
+	Owner id.Participant
+	Stop  turn.Stop
+	Name  string // of the agent
+}
+
+// Topic is the owner's.
+func (e BudgetStopped) Topic() string { return event.UserTopic(e.Owner.String()) }
+
+// overBudget reports that nothing may be begun for the agent today. The first time
+// that work waits for it its owner is asked, and the rooms that wait are told.
+func (g *Gateway) overBudget(ctx context.Context, agent id.Participant) bool {
+	if !g.budgets.has(agent) {
+		return false
+	}
+	b, err := turn.BudgetOf(ctx, g.DB, agent)
+	if err != nil {
+		g.complain(ctx, "read budget failed", err, agent)
+		return true // nothing is spent while nobody knows how much there is
+	}
+	if b == nil || !b.Over() {
+		return false
+	}
+	if b.Stop == nil {
+		if err := g.stopForToday(ctx, *b); err != nil {
+			g.complain(ctx, "stop agent failed", err, agent)
+		}
+	}
+	return true
+}
+
+func (g *Gateway) stopForToday(ctx context.Context, b turn.Budget) error {
+	a, err := view.OneAgent(ctx, g.DB, b.AgentID)
+	if err != nil {
+		return err
+	}
+	var stop *turn.Stop
+	err = g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) (err error) {
+		if stop, err = turn.StopTx(ctx, tx, b); err == nil && stop != nil {
+			tx.Publish(event.UserTopic(a.OwnerID.String()), BudgetStopped{a.OwnerID, *stop, a.DisplayName})
+		}
+		return err
+	})
+	if err != nil || stop == nil {
+		return err
+	}
+	g.Log.InfoContext(ctx, "agent stopped by its budget", slog.String("agent_id", b.AgentID.String()), slog.Int64("used", b.Used), slog.Int64("tokens_per_day", b.TokensPerDay))
+	rooms, err := turn.WaitingRooms(ctx, g.DB, b.AgentID)
+	if err != nil {
+		return err
+	}
+	for _, room := range rooms {
+		notice := &Notice{Code: NoticeBudget, Params: map[string]any{"agent": a.DisplayName, "agent_id": a.ID}}
+		if _, err := g.Rooms.Post(ctx, access.System(), Post{ConversationID: room, Notice: notice}); goneIsNil(err) != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Budget is what the agent may use in a day; nil without a bound. For its owner.
+func (g *Gateway) Budget(ctx context.Context, actor access.Actor, agent id.Participant) (*turn.Budget, error) {
+	if _, err := g.managed(ctx, actor, agent); err != nil {
+		return nil, err
+	}
+	return turn.BudgetOf(ctx, g.DB, agent)
+}
+
+// SetBudget bounds what the agent uses in a day of its owner. More than it has used
+// lets it go on at once.
+func (g *Gateway) SetBudget(ctx context.Context, actor access.Actor, agent id.Participant, tokens int64) (*turn.Budget, error) {
+	if _, err := g.managed(ctx, actor, agent); err != nil {
+		return nil, err
+	}
+	err := g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error { return g.setBudgetTx(ctx, tx, actor, agent, tokens) })
+	if err != nil {
+		return nil, err
+	}
+	return turn.BudgetOf(ctx, g.DB, agent)
+}
+
+func (g *Gateway) setBudgetTx(ctx context.Context, tx *pg.Tx, actor access.Actor, agent id.Participant, tokens int64) error {
+	owner, err := view.OwnerOf(ctx, tx, agent)
+	if err != nil {
+		return err
+	}
+	zone := "UTC"
+	if owner.Timezone != nil && *owner.Timezone != "Local" {
+		if _, err := time.LoadLocation(*owner.Timezone); err == nil && *owner.Timezone != "" {
+			zone = *owner.Timezone
+		}
+	}
+	g.budgets.add(agent) // before the commit, so that no claim misses it
+	tx.AfterCommit(func() { g.Wake(agent) })
+	return turn.SetBudgetTx(ctx, tx, agent, tokens, zone, actor.ID)
+}
+
+// DropBudget takes the bound away.
+func (g *Gateway) DropBudget(ctx context.Context, actor access.Actor, agent id.Participant) error {
+	if _, err := g.managed(ctx, actor, agent); err != nil {
+		return err
+	}
+	return g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
+		tx.AfterCommit(func() { g.Wake(agent) })
+		return turn.DropBudgetTx(ctx, tx, agent)
+	})
+}
+
+// BudgetAnswer is what an owner says to a stop.
+type BudgetAnswer struct {
+	Decision     string // continue: for today | raise: to TokensPerDay, from now on | keep: until tomorrow
+	TokensPerDay int64
+}
+
+// ResolveStop decides about the stop of an agent of the caller, once.
+func (g *Gateway) ResolveStop(ctx context.Context, actor access.Actor, sid id.BudgetStop, in BudgetAnswer) (out turn.Stop, err error) {
+	if err := access.RequirePerson(actor); err != nil {
+		return out, err
+	}
+	status, ok := map[string]string{"continue": turn.Continued, "raise": turn.Raised, "keep": turn.Kept}[in.Decision]
+	if !ok {
+		return out, fault.New(fault.Invalid, "invalid", "This is no decision.").With("decision", "unknown", "continue, raise or keep")
+	}
+	err = g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
+		s, err := turn.LockStopTx(ctx, tx, sid)
+		if err != nil {
+			return err
+		}
+		a, err := view.OneAgent(ctx, tx, s.AgentID)
+		if err != nil {
+			return err
+		}
+		if err := access.ManageAgent(actor, access.AgentFacts{ID: a.ID, OwnerID: a.OwnerID, OrganizationIDs: a.OrganizationIDs}); err != nil {
+			return err
+		}
+		if out, err = turn.DecideStopTx(ctx, tx, s, status, actor.ID); err != nil {
+			return err
+		}
+		if status == turn.Raised {
+			if in.TokensPerDay <= s.Used {
+				return fault.New(fault.Invalid, "invalid", "This is no more than was used today.").With("tokensPerDay", "range", "more than was used today")
+			}
+			if err := g.setBudgetTx(ctx, tx, actor, s.AgentID, in.TokensPerDay); err != nil {
+				return err
+			}
+		}
+		tx.Publish(event.UserTopic(a.OwnerID.String()), BudgetStopped{a.OwnerID, out, a.DisplayName})
+		tx.AfterCommit(func() { g.Wake(s.AgentID) })
+		return nil
+	})
+	return out, err
+}

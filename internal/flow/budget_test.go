@@ -1,0 +1,181 @@
+package flow_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/agntchat/agntchat/internal/access"
+	"github.com/agntchat/agntchat/internal/approval"
+	"github.com/agntchat/agntchat/internal/fault"
+	"github.com/agntchat/agntchat/internal/flow"
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/turn"
+)
+
+// spend books tokens for the agent as a bridge does.
+func (b *bench) spend(bot access.Actor, n int64) {
+	b.t.Helper()
+	err := b.g.ReportUsage(b.t.Context(), bot, turn.Usage{AgentID: bot.ID, Model: "m", Tokens: turn.Tokens{Input: n}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) stopOf(bot access.Actor) (out id.BudgetStop) {
+	b.t.Helper()
+	b.until(1, `SELECT count(*) FROM budget_stops WHERE agent_id = $1`, bot.ID)
+	if err := b.DB.QueryRow(b.t.Context(), `SELECT id FROM budget_stops WHERE agent_id = $1`, bot.ID).Scan(&out); err != nil {
+		b.t.Fatal(err)
+	}
+	return out
+}
+
+// TestS1_ABudgetStopsAnAgent: an agent that has used up its day begins nothing more;
+// its owner decides, once: go on, raise, or wait until tomorrow.
+func TestS1_ABudgetStopsAnAgent(t *testing.T) {
+	t.Parallel()
+	for name, one := range map[string]struct {
+		answer flow.BudgetAnswer
+		goesOn bool
+	}{
+		"continue": {flow.BudgetAnswer{Decision: "continue"}, true},
+		"raise":    {flow.BudgetAnswer{Decision: "raise", TokensPerDay: 10_000}, true},
+		"keep":     {flow.BudgetAnswer{Decision: "keep"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			room := d.Room("direct", d.owner, d.bot)
+			if b, err := d.g.SetBudget(t.Context(), d.owner, d.bot.ID, 1000); err != nil || b.Used != 0 || b.Over() {
+				t.Fatalf("budget %+v, %v", b, err)
+			}
+			if _, err := d.g.SetBudget(t.Context(), d.peer, d.bot.ID, 1); fault.KindOf(err) != fault.NotFound {
+				t.Errorf("a stranger sets it: %v", err)
+			}
+			s := d.join(d.bot, d.ex)
+			d.Say(d.owner, room, "first")
+			d.ack(d.bot, s.next())
+			d.spend(d.bot, 1000)
+			d.Say(d.owner, room, "second")
+			stop := d.stopOf(d.bot)
+			d.g.ClaimNow(t.Context(), d.bot.ID)
+			if len(s.turns) != 0 {
+				t.Fatal("it goes on without tokens")
+			}
+			list, err := d.s.Decisions(t.Context(), d.owner)
+			if err != nil || len(list) != 1 || list[0].Kind != "budget_stop" || *list[0].Used != 1000 || *list[0].TokensPerDay != 1000 {
+				t.Errorf("the inbox has %+v, %v", list, err)
+			}
+			d.until(1, `SELECT count(*) FROM messages WHERE metadata->>'code' = 'budget_stopped' AND conversation_id = $1`, room)
+			if _, err := d.g.ResolveStop(t.Context(), d.peer, stop, one.answer); fault.KindOf(err) != fault.NotFound {
+				t.Errorf("a stranger decides: %v", err)
+			}
+			if _, err := d.g.ResolveStop(t.Context(), d.owner, stop, flow.BudgetAnswer{Decision: "raise", TokensPerDay: 1000}); fault.KindOf(err) != fault.Invalid {
+				t.Errorf("raised to what was used: %v", err)
+			}
+			if _, err := d.g.ResolveStop(t.Context(), d.owner, stop, one.answer); err != nil {
+				t.Fatal(err)
+			}
+			if one.goesOn {
+				d.ack(d.bot, s.next())
+			}
+			d.g.ClaimNow(t.Context(), d.bot.ID)
+			if len(s.turns) != 0 || d.waits(d.owner) != 0 {
+				t.Errorf("%d turns, %d decisions are left", len(s.turns), d.waits(d.owner))
+			}
+			if _, err := d.g.ResolveStop(t.Context(), d.owner, stop, one.answer); !fault.Is(err, "already_decided") {
+				t.Errorf("decided twice: %v", err)
+			}
+		})
+	}
+}
+
+// TestS1_ABudgetSurvivesARestartAndADay: a budget holds after a restart; the next day
+// is new.
+func TestS1_ABudgetSurvivesARestartAndADay(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, quick)
+	ada, bot, room, ex := b.couple(2, false)
+	if _, err := b.g.SetBudget(t.Context(), ada, bot.ID, 10); err != nil {
+		t.Fatal(err)
+	}
+	b.spend(bot, 10)
+	b.reboot()
+	s := b.join(bot, ex)
+	b.Say(ada, room, "hello")
+	b.stopOf(bot)
+	if len(s.turns) != 0 {
+		t.Fatal("the restart gave it tokens")
+	}
+	if _, err := b.DB.Exec(t.Context(), `UPDATE usage_records SET inserted_at = inserted_at - interval '1 day'`); err != nil {
+		t.Fatal(err)
+	}
+	b.g.Wake(bot.ID)
+	b.ack(bot, s.next())
+	if got, err := b.g.Budget(t.Context(), ada, bot.ID); err != nil || got.Used != 0 || !got.EndsAt.After(time.Now()) {
+		t.Errorf("budget %+v, %v", got, err)
+	}
+}
+
+// TestK3_AnAgentAsksForAMember: an agent brings nobody in; the administrators of the
+// room are asked, the first decision stands, and the agent reads it there.
+func TestK3_AnAgentAsksForAMember(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	third := d.Person("Tove")
+	c := flow.ToolCaller{Agent: d.bot, Person: d.owner, Room: d.room}
+	r, err := d.s.AskMember(t.Context(), c, d.room, third.ID, "She knows the sails.")
+	if err != nil || len(r.Approvers) != 1 || r.Approvers[0] != d.owner.ID {
+		t.Fatalf("asked: %+v, %v", r, err)
+	}
+	if _, err := d.s.AskMember(t.Context(), c, d.room, third.ID, ""); !fault.Is(err, approval.ErrAsked.Code) {
+		t.Errorf("asked twice: %v", err)
+	}
+	if _, err := d.s.AskMember(t.Context(), c, d.room, d.peer.ID, ""); !fault.Is(err, "already_member") {
+		t.Errorf("asked for a member: %v", err)
+	}
+	if _, err := d.s.AskMember(t.Context(), flow.ToolCaller{Agent: d.other, Person: d.peer, Room: d.room}, d.room, third.ID, ""); err == nil {
+		t.Error("an agent that does not sit there asks")
+	}
+	list, err := d.s.Decisions(t.Context(), d.owner)
+	if err != nil || len(list) != 1 || list[0].Kind != "member_request" || list[0].Label != third.DisplayName || list[0].Description == "" {
+		t.Errorf("the inbox has %+v, %v", list, err)
+	}
+	if _, err := d.s.ResolveMember(t.Context(), d.peer, r.ID, true); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("a member without the right decides: %v", err)
+	}
+	if n := d.Count(`SELECT count(*) FROM conversation_members WHERE conversation_id = $1 AND participant_id = $2`, d.room, third.ID); n != 0 {
+		t.Fatal("they sit there before anybody decided")
+	}
+	out, err := d.s.ResolveMember(t.Context(), d.owner, r.ID, true)
+	if err != nil || out.Status != approval.Approved {
+		t.Fatalf("decided: %+v, %v", out, err)
+	}
+	if n := d.Count(`SELECT count(*) FROM conversation_members WHERE conversation_id = $1 AND participant_id = $2`, d.room, third.ID); n != 1 {
+		t.Error("they have no seat")
+	}
+	if _, err := d.s.ResolveMember(t.Context(), d.owner, r.ID, false); !fault.Is(err, approval.ErrDecided.Code) {
+		t.Errorf("decided twice: %v", err)
+	}
+	d.say()
+	if n := d.Count(`SELECT count(*) FROM messages WHERE conversation_id = $1 AND content LIKE '%is in this room now%'`, d.room); n != 1 {
+		t.Errorf("the agent was told %d times", n)
+	}
+	fourth := d.Person("Uma")
+	late, err := d.s.AskMember(t.Context(), c, d.room, fourth.ID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.DB.Exec(t.Context(), `UPDATE member_requests SET expires_at = now() - interval '1 second' WHERE id = $1`, late.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.s.ResolveMember(t.Context(), d.owner, late.ID, true); !fault.Is(err, approval.ErrExpired.Code) {
+		t.Errorf("decided too late: %v", err)
+	}
+	if err := d.s.ExpireDue(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := d.Count(`SELECT count(*) FROM member_requests WHERE status = 'expired'`); n != 1 {
+		t.Errorf("%d are expired", n)
+	}
+}

@@ -1,0 +1,190 @@
+package turn
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/agntchat/agntchat/internal/fault"
+	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/pg"
+)
+
+// Budget is how many tokens an agent may use in a day, and how it stands today. Input,
+// output and written cache count; what is read from a cache does not.
+type Budget struct {
+	AgentID      id.Participant
+	TokensPerDay int64
+	Zone         string // IANA name: whose days
+	Used         int64
+	Day          time.Time // a date
+	EndsAt       time.Time // of the day
+	Stop         *string   // what was said of today's stop: pending | continued | raised | kept; nil: it was not stopped
+}
+
+// Over reports that nothing is begun any more today.
+func (b Budget) Over() bool {
+	return b.Used >= b.TokensPerDay && (b.Stop == nil || *b.Stop != Continued)
+}
+
+// What an owner says to a stop.
+const (
+	StopPending = "pending"
+	Continued   = "continued" // go on for today
+	Raised      = "raised"    // more for every day
+	Kept        = "kept"      // wait until tomorrow
+)
+
+// Stop is the day on which an agent had work and no tokens left.
+type Stop struct {
+	ID           id.BudgetStop
+	AgentID      id.Participant
+	Day          time.Time
+	TokensPerDay int64
+	Used         int64
+	Status       string
+	DecidedBy    id.Participant
+	DecidedAt    *time.Time
+	ExpiresAt    time.Time
+	InsertedAt   time.Time
+}
+
+// MaxBudget bounds a budget, in tokens a day.
+const MaxBudget = 1_000_000_000_000
+
+// SetBudgetTx stores the budget of an agent.
+func SetBudgetTx(ctx context.Context, tx *pg.Tx, agent id.Participant, tokens int64, zone string, by id.Participant) error {
+	if tokens < 1 || tokens > MaxBudget {
+		return fault.New(fault.Invalid, "invalid", "This is no budget.").With("tokensPerDay", "range", fmt.Sprintf("1 to %d", int64(MaxBudget)))
+	}
+	if _, err := tx.Exec(ctx, querySetBudget, agent, tokens, zone, by); err != nil {
+		return fmt.Errorf("store budget: %w", err)
+	}
+	return nil
+}
+
+// DropBudgetTx removes the budget of an agent; none is no fault.
+func DropBudgetTx(ctx context.Context, tx *pg.Tx, agent id.Participant) error {
+	if _, err := tx.Exec(ctx, queryDropBudget, agent); err != nil {
+		return fmt.Errorf("drop budget: %w", err)
+	}
+	return nil
+}
+
+// BudgetOf is the budget of an agent; nil when it has none.
+func BudgetOf(ctx context.Context, q pg.Querier, agent id.Participant) (*Budget, error) {
+	rows, err := q.Query(ctx, queryBudget, agent)
+	if err != nil {
+		return nil, fmt.Errorf("read budget: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Budget])
+	if err != nil {
+		return nil, fmt.Errorf("read budget: %w", err)
+	}
+	if len(out) == 0 {
+		return nil, nil //nolint:nilnil // nil is the answer: no budget
+	}
+	return &out[0], nil
+}
+
+// Budgeted are the agents that have one.
+func Budgeted(ctx context.Context, q pg.Querier) ([]id.Participant, error) {
+	rows, err := q.Query(ctx, queryBudgeted)
+	if err != nil {
+		return nil, fmt.Errorf("list budgets: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Participant])
+	if err != nil {
+		return nil, fmt.Errorf("list budgets: %w", err)
+	}
+	return out, nil
+}
+
+// StopTx notes that an agent is stopped for the day; nil when that is known.
+func StopTx(ctx context.Context, tx *pg.Tx, b Budget) (*Stop, error) {
+	return oneStop(ctx, tx, queryStop, b.AgentID, b.Day, b.TokensPerDay, b.Used, b.EndsAt)
+}
+
+// LockStopTx reads and locks a stop; fault.ErrNotFound when there is none.
+func LockStopTx(ctx context.Context, tx *pg.Tx, s id.BudgetStop) (Stop, error) {
+	out, err := oneStop(ctx, tx, queryLockStop, s)
+	if err == nil && out == nil {
+		err = fault.ErrNotFound
+	}
+	if err != nil {
+		return Stop{}, err
+	}
+	return *out, nil
+}
+
+// DecideStopTx notes what the owner says to a locked stop. Conflict when that was said
+// before, or the day is over.
+func DecideStopTx(ctx context.Context, tx *pg.Tx, s Stop, status string, by id.Participant) (Stop, error) {
+	switch {
+	case s.Status != StopPending:
+		return s, fault.New(fault.Conflict, "already_decided", "This was decided before.")
+	case !s.ExpiresAt.After(time.Now()):
+		return s, fault.New(fault.Conflict, "approval_expired", "That day is over: the agent works again.")
+	}
+	out, err := oneStop(ctx, tx, queryDecideStop, s.ID, status, by)
+	if err != nil || out == nil {
+		return s, err
+	}
+	return *out, nil
+}
+
+// WaitingRooms are rooms in which messages wait for the agent, at most 20.
+func WaitingRooms(ctx context.Context, q pg.Querier, agent id.Participant) ([]id.Conversation, error) {
+	rows, err := q.Query(ctx, queryWaitingRooms, agent)
+	if err != nil {
+		return nil, fmt.Errorf("rooms of waiting messages: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Conversation])
+	if err != nil {
+		return nil, fmt.Errorf("rooms of waiting messages: %w", err)
+	}
+	return out, nil
+}
+
+func oneStop(ctx context.Context, q pg.Querier, sql string, args ...any) (*Stop, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("budget stop: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Stop])
+	if err != nil {
+		return nil, fmt.Errorf("budget stop: %w", err)
+	}
+	if len(out) == 0 {
+		return nil, nil //nolint:nilnil // nil is the answer: there is none
+	}
+	return &out[0], nil
+}
+
+const stopColumns = `id, agent_id, day, tokens_per_day, used, status, decided_by, decided_at, expires_at, inserted_at`
+
+const (
+	querySetBudget = `INSERT INTO agent_budgets (agent_id, tokens_per_day, zone, set_by) VALUES ($1::uuid, $2::bigint, $3::text, $4::uuid)
+ON CONFLICT (agent_id) DO UPDATE SET tokens_per_day = excluded.tokens_per_day, zone = excluded.zone, set_by = excluded.set_by, updated_at = now()`
+
+	queryDropBudget = `DELETE FROM agent_budgets WHERE agent_id = $1::uuid`
+
+	queryBudget = `SELECT b.agent_id, b.tokens_per_day, b.zone, d.day, (d.day + 1)::timestamp AT TIME ZONE b.zone AS ends_at,
+  (SELECT coalesce(sum(u.input_tokens + u.output_tokens + u.cache_write_tokens), 0)::bigint FROM usage_records u
+    WHERE u.agent_id = b.agent_id AND u.inserted_at >= d.day::timestamp AT TIME ZONE b.zone) AS used,
+  (SELECT s.status FROM budget_stops s WHERE s.agent_id = b.agent_id AND s.day = d.day) AS stop
+FROM agent_budgets b CROSS JOIN LATERAL (SELECT (now() AT TIME ZONE b.zone)::date AS day) d WHERE b.agent_id = $1::uuid`
+
+	queryBudgeted = `SELECT agent_id FROM agent_budgets`
+
+	queryStop = `INSERT INTO budget_stops (agent_id, day, tokens_per_day, used, expires_at) VALUES ($1::uuid, $2::date, $3::bigint, $4::bigint, $5::timestamptz)
+ON CONFLICT (agent_id, day) DO NOTHING RETURNING ` + stopColumns
+
+	queryLockStop = `SELECT ` + stopColumns + ` FROM budget_stops WHERE id = $1::uuid FOR UPDATE`
+
+	queryDecideStop = `UPDATE budget_stops SET status = $2::text, decided_by = $3::uuid, decided_at = now() WHERE id = $1::uuid RETURNING ` + stopColumns
+
+	queryWaitingRooms = `SELECT DISTINCT conversation_id FROM queued_messages WHERE agent_id = $1::uuid AND lease_until IS NULL LIMIT 20`
+)

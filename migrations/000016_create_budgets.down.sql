@@ -1,0 +1,1 @@
+DROP TABLE member_requests, budget_stops, agent_budgets;
