@@ -56,7 +56,7 @@ deps/run:
 	@deploy/deps.sh run
 deps: ## install what the tests need (Debian packages, npm packages)
 	@deploy/deps.sh test
-	@$(MAKE) $(STAMPS)/web-deps $(STAMPS)/phoenix-deps $(STAMPS)/cli-deps $(STAMPS)/letter-deps
+	@$(MAKE) $(STAMPS)/web-deps $(STAMPS)/phoenix-deps $(STAMPS)/cli-deps $(STAMPS)/letter-deps $(STAMPS)/integration-deps
 
 $(STAMPS)/phoenix-deps: interop/phoenix/package.json interop/phoenix/package-lock.json
 	@echo "interop: installing the phoenix client"
@@ -71,12 +71,17 @@ $(STAMPS)/letter-deps: interop/letters/package.json interop/letters/package-lock
 	@npm ci --prefix interop/letters --no-audit --no-fund --loglevel=error
 	@mkdir -p $(STAMPS) && touch $@
 
+$(STAMPS)/integration-deps: integrations/package.json integrations/package-lock.json
+	@echo "integrations: installing pi and opencode"
+	@npm ci --prefix integrations --no-audit --no-fund --loglevel=error
+	@mkdir -p $(STAMPS) && touch $@
+
 ## ---- tests -----------------------------------------------------------------
 
 .PHONY: test
-test: deps build test/go test/web test/browser ## run every test
+test: deps build test/go test/web test/integrations test/browser ## run every test
 
-.PHONY: test/go test/race test/web test/browser test-pooler test/fuzz
+.PHONY: test/go test/race test/web test/integrations test/browser test-pooler test/fuzz
 test/go:
 	@go test $(PKG) -run '$(RUN)'
 test/race: ## Go tests with the race detector; packages with a provider's SDK without it
@@ -84,6 +89,8 @@ test/race: ## Go tests with the race detector; packages with a provider's SDK wi
 	@go test -timeout 20m $$(go run ./tools/packages -plain)
 test/web: $(STAMPS)/web-deps ## unit tests of the web client
 	@npm --prefix web run --silent test
+test/integrations: bin $(STAMPS)/integration-deps ## letters in the real pi and opencode
+	@npm --prefix integrations run --silent test
 test/browser: build $(STAMPS)/cli-deps ## the walks through a real browser: mocked server, then the real one with real agent CLIs
 	@npm --prefix web run --silent e2e
 	@npm --prefix web run --silent e2e:live
@@ -98,14 +105,15 @@ soak: ## the long form of the kill tests (SOAK=10m, AGNTCHAT_KILL_SEED repeats o
 	@AGNTCHAT_KILL_MESSAGES=$${AGNTCHAT_KILL_MESSAGES:-5000} AGNTCHAT_KILL_TASKS=$${AGNTCHAT_KILL_TASKS:-1000} AGNTCHAT_KILL_FOR=$(SOAK) go test -count=1 -timeout 2h -v -run 'NothingIsLost|EveryTaskEndsOnce' ./internal/app
 
 .PHONY: check
-check: deps fmt/check vet arch gen/check build test/race test-pooler lint web/check test/browser test/fuzz ## everything CI runs
+check: deps fmt/check vet arch gen/check build test/race test-pooler lint web/check integrations/check test/browser test/fuzz ## everything CI runs
 
 ## ---- code ------------------------------------------------------------------
 
-.PHONY: fmt fmt/check vet arch lint gen gen/check web/check
+.PHONY: fmt fmt/check vet arch lint gen gen/check web/check integrations/check
 fmt: ## format Go and web sources
 	@gofmt -w $$(git ls-files '*.go')
 	@npm --prefix web run --silent format
+	@npm --prefix integrations run --silent format
 fmt/check:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not formatted (make fmt):"; echo "$$out"; exit 1; fi
 vet:
@@ -123,6 +131,8 @@ gen/check:
 	@go run ./tools/wiregen -check
 web/check: $(STAMPS)/web-deps ## format, types and unit tests of the web client
 	@npm --prefix web run --silent check
+integrations/check: bin $(STAMPS)/integration-deps ## format, types and tests of the integrations
+	@npm --prefix integrations run --silent check
 
 .PHONY: bench
 bench: build ## benchmarks: medians of three interleaved rounds, ratios, server CPU per operation

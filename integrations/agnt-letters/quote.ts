@@ -55,6 +55,6 @@ export function quote(letters: Letter[], limit: number, more: boolean): string {
     lines.push(`--- letter ${i + 1} ends ${mark} ---`);
     return lines.join("\n");
   });
-  if (more) blocks.push("More letters are unread. They follow with the next turn.");
+  if (more) blocks.push("More letters wait.");
   return [preamble, ...blocks].join("\n\n");
 }

@@ -47,7 +47,7 @@ test("L5 agnt install pi: the real pi wakes by a letter, shows it once, and a la
   assert.equal(said[0], nudge);
   assert.match(said[1] ?? "", /a contact with verified keys, saved as "alice"/);
   assert.match(said[1] ?? "", /> the build is red[\s\S]*> and I am nobody/);
-  first.model.answer = (_, turn) => (turn === 2 ? { tool: "bash", args: { command: `${agnt} letter unread; echo end` } } : { text: "done" });
+  first.model.answer = (_, turn) => (turn === 2 ? { tool: "bash", args: { command: `${agnt} letter unread 2>&1; echo end` } } : { text: "done" });
   await first.prompt("look yourself");
   assert.match(first.model.turns[2]?.map(textOf).join("\n") ?? "", /No letters wait\.[\s\S]*end/);
   assert.equal(await first.quit(), 0);
@@ -74,7 +74,7 @@ test("L5 agnt install opencode: the real opencode wakes by a letter, and its she
   assert.equal(wake, nudge);
   assert.match(letters ?? "", /> the build is red/);
   host.model.answer = (_, turn) =>
-    turn === 3 ? { tool: "bash", args: { command: `${agnt} letter unread; echo end`, description: "look" } } : { text: "done" };
+    turn === 3 ? { tool: "bash", args: { command: `${agnt} letter unread 2>&1; echo end`, description: "look" } } : { text: "done" };
   await host.prompt(session, "look yourself");
   assert.match(textOf(host.model.turns[3]?.at(-1)), /No letters wait\.[\s\S]*end/);
 });

@@ -224,7 +224,7 @@ test("L5 alarm: several sessions of a user each get every letter once", async (t
 test("L5 alarm: more letters than a turn holds come with the next one", async (t) => {
   const s = open(t, { max_at_once: 2, max_characters: 100 });
   deliver(s.user, "s1", ...["1", "2", "3"].map((n) => line(n)), line("4".repeat(200)));
-  assert.match((await s.alarm.prompt("a")) ?? "", /> 1\n[\s\S]*> 2\n[\s\S]*More letters are unread/);
+  assert.match((await s.alarm.prompt("a")) ?? "", /> 1\n[\s\S]*> 2\n[\s\S]*More letters wait/);
   assert.match((await s.alarm.prompt("b")) ?? "", /> 3\n[\s\S]*> 4{100}\n\[100 more characters are not shown\]/);
   assert.equal(await s.alarm.prompt("c"), undefined);
 });

@@ -1,12 +1,12 @@
 // opencode's plugin in the real opencode, which finds and loads it from where the installer puts it.
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { nudge } from "../agnt-letters/quote.ts";
 import { type Message, textOf } from "./model.ts";
 import { startOpencode } from "./opencode-host.ts";
-import { allow, deliver, line, mallory, read, scriptedAgnt, until, world } from "./world.ts";
+import { allow, breakSessions, deliver, line, mallory, read, scriptedAgnt, until, world } from "./world.ts";
 
 /** The messages of a request but the system's, each with its parts' texts. */
 function parts(turn: Message[] | undefined): string[][] {
@@ -155,8 +155,7 @@ test("L5 opencode: whatever fails, opencode goes on and says nothing", async (t)
   await host.prompt(session, "hello");
   deliver(w.user, session, line("one"));
   await host.idle(session, 2);
-  rmSync(join(w.user, "sessions"), { recursive: true });
-  writeFileSync(join(w.user, "sessions"), "no folder");
+  await breakSessions(w.user);
   await host.prompt(session, "go on");
   assert.deepEqual(last(host.model.turns[2]), ["go on"]);
   assert.match(read(join(w.user, "alarms.log")), /^\S+ opencode prompt: E[A-Z]+\n/m);

@@ -7,7 +7,7 @@ import test from "node:test";
 import { nudge } from "../agnt-letters/quote.ts";
 import { type Message, textOf } from "./model.ts";
 import { type Pi, piCommand, startPi } from "./pi-host.ts";
-import { allow, deliver, line, mallory, read, scriptedAgnt, until, world } from "./world.ts";
+import { allow, breakSessions, deliver, line, mallory, read, scriptedAgnt, until, world } from "./world.ts";
 
 /** The texts of a request's messages but the system's, those of one role or all. */
 function texts(turn: Message[] | undefined, role?: string): string[] {
@@ -153,8 +153,7 @@ test("L5 pi: whatever fails, pi goes on and says nothing", async (t) => {
   const letter = line("one");
   deliver(w.user, pi.session, letter);
   await until("a run", () => pi.settled() === 1);
-  rmSync(join(w.user, "sessions"), { recursive: true });
-  writeFileSync(join(w.user, "sessions"), "no folder");
+  await breakSessions(w.user);
   await pi.prompt("hello");
   assert.deepEqual(texts(pi.model.turns[1]).at(-1), "hello");
   assert.match(read(join(w.user, "alarms.log")), /^\S+ pi prompt: E[A-Z]+\n/m);

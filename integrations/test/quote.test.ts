@@ -62,7 +62,7 @@ test("L5 quote: who wrote is said as it is known", () => {
   assert.ok(text.includes(`from: ${alice}, a contact whose keys nobody verified, saved as "bob"`));
   assert.ok(text.includes('from: unknown, no contact; calls itself "bob"'));
   assert.ok(text.includes('to a group: "team"\narrived: 2026-12-01T10:00:00Z\nsent automatically: yes'));
-  assert.ok(text.endsWith("More letters are unread. They follow with the next turn."));
+  assert.ok(text.endsWith("More letters wait."));
 });
 
 test("L5 quote: the wake and the words before the letters are those of agnt, which knows its wake by them", () => {

@@ -72,7 +72,7 @@ export function read(path: string): string {
   }
 }
 
-const patienceMs = Number(process.env["AGNTCHAT_TEST_PATIENCE_MS"] ?? 60_000);
+const patienceMs = Number(process.env["AGNTCHAT_TEST_PATIENCE_MS"] ?? 120_000);
 
 /** Waits until something is there. */
 export async function until<T>(what: string, look: () => T | undefined | false | Promise<T | undefined | false>): Promise<T> {
@@ -116,4 +116,18 @@ export function scriptedAgnt(w: World): { path: string; calls: () => Call[]; ans
         .map((l) => JSON.parse(l) as Call),
     answer: (moment, text) => writeFileSync(`${log}-${moment}`, text),
   };
+}
+
+/** Puts a file where the sessions' folder is. A host that is writing there at the moment gets in between: it is tried again. */
+export async function breakSessions(user: string): Promise<void> {
+  const sessions = join(user, "sessions");
+  await until("the folder to be gone", () => {
+    try {
+      rmSync(sessions, { recursive: true, force: true });
+      writeFileSync(sessions, "no folder", { flag: "wx" });
+      return true;
+    } catch {
+      return false;
+    }
+  });
 }
