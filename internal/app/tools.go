@@ -31,7 +31,7 @@ func (a *App) buildTools(ring *secret.Ring) (err error) {
 	if cfg.BraveAPIKey != "" {
 		platform.Search = &websearch.Brave{Client: fetch, Key: cfg.BraveAPIKey, URL: cfg.BraveURL}
 	}
-	a.Memories = &flow.Memories{DB: a.db, Chat: a.Chat}
+	a.Memories = &flow.Memories{DB: a.db, Chat: a.Chat, Rate: limit.New(2, 60, 100_000)}
 	a.Chat.Remember = a.Memories.RememberTx
 	a.connections = &flow.Connections{DB: a.db, Ring: ring, Fetch: fetch}
 	a.Tools, err = flow.NewTools(a.db, a.log, slices.Concat(

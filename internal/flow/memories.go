@@ -9,6 +9,7 @@ import (
 	"github.com/agntchat/agntchat/internal/event"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/limit"
 	"github.com/agntchat/agntchat/internal/memory"
 	"github.com/agntchat/agntchat/internal/pg"
 	"github.com/agntchat/agntchat/internal/view"
@@ -23,6 +24,19 @@ type Memories struct {
 	DB    *pg.DB
 	Chat  *Chat
 	Tools *Tools // knows on whose behalf an agent works; set by app after the tools exist
+	// Rate bounds what one participant writes and searches. Nil is no limit.
+	Rate *limit.Buckets
+}
+
+// take counts a write or a search of the caller.
+func (m *Memories) take(actor access.Actor) error {
+	if m.Rate == nil {
+		return nil
+	}
+	if wait, ok := m.Rate.Take(actor.ID.String()); !ok {
+		return fault.New(fault.Exhausted, "rate_limited", "Too many memories at once. Try again in a moment.").After(wait)
+	}
+	return nil
 }
 
 // Bounds of pages.
@@ -63,6 +77,9 @@ func (m *Memories) OfRoom(ctx context.Context, actor access.Actor, conv id.Conve
 // memory.WriteRoomTx.
 func (m *Memories) WriteRoom(ctx context.Context, actor access.Actor, conv id.Conversation, w memory.RoomWrite) (out memory.Room, diff json.RawMessage, err error) {
 	w.By = actor.ID
+	if err := m.take(actor); err != nil {
+		return out, nil, err
+	}
 	err = m.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
 		room, err := m.Chat.lock(ctx, tx, actor, conv)
 		if err != nil {
@@ -97,6 +114,9 @@ func (m *Memories) RoomHistory(ctx context.Context, actor access.Actor, conv id.
 // it works, as its bridge says; what that is worth is found out as for a tool call.
 func (m *Memories) Save(ctx context.Context, actor access.Actor, w memory.Write, at ToolCall) (memory.Memory, error) {
 	if err := access.RequireAgent(actor); err != nil {
+		return memory.Memory{}, err
+	}
+	if err := m.take(actor); err != nil {
 		return memory.Memory{}, err
 	}
 	c, err := m.Tools.caller(ctx, actor, at)
@@ -243,6 +263,9 @@ func (m *Memories) AddFamily(ctx context.Context, actor access.Actor, org id.Org
 	if err := w.Clean(); err != nil {
 		return out, err
 	}
+	if err := m.take(actor); err != nil {
+		return out, err
+	}
 	w.WriterID = actor.ID
 	err = m.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
 		if !org.IsZero() {
@@ -302,6 +325,9 @@ func (m *Memories) AddToAgent(ctx context.Context, actor access.Actor, agent id.
 	if err := w.Clean(); err != nil {
 		return out, err
 	}
+	if err := m.take(actor); err != nil {
+		return out, err
+	}
 	w.CallerID = actor.ID
 	err = m.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
 		mode := memory.Add
@@ -357,6 +383,9 @@ func (m *Memories) Search(ctx context.Context, actor access.Actor, text string) 
 	}
 	if text = strings.TrimSpace(text); len([]rune(text)) < minMemoryQuery || len(text) > 500 {
 		return out, fault.New(fault.Invalid, "invalid", "Search for 2 to 500 characters.").With("q", "length", "2 to 500 characters")
+	}
+	if err := m.take(actor); err != nil {
+		return out, err
 	}
 	f := memory.Filter{Text: text, Any: true, Workspaces: true, Limit: MostMemories / 2}
 	if out.Agents, err = memory.ListOfOwner(ctx, m.DB, actor.ID, f); err != nil {

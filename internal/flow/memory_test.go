@@ -508,3 +508,35 @@ func TestK4_WhatIsToldIsBounded(t *testing.T) {
 		t.Errorf("%d characters: %.300s", n, told)
 	}
 }
+
+// Notes that cannot be read hold no turn: the agent is asked without them (row K4).
+func TestK4_NotesThatHangHoldNoTurn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, quick)
+	m, _ := b.remembering()
+	ada, bot, room, ex := b.couple(1, false)
+	if _, err := m.AddToAgent(t.Context(), ada, bot.ID, memory.Write{Category: "fact", Key: "k", Content: "Known."}, false); err != nil {
+		t.Fatal(err)
+	}
+	s := b.join(bot, ex)
+	err := b.DB.InTx(t.Context(), func(c ctx, tx *pg.Tx) error {
+		if _, err := tx.Exec(c, `LOCK TABLE agent_memories IN ACCESS EXCLUSIVE MODE`); err != nil {
+			return err
+		}
+		b.Say(ada, room, "hello")
+		d := s.next()
+		if told := strings.Join(d.Directives.Volatile, ""); strings.Contains(told, "Known.") || d.Message.Content != "hello" {
+			t.Errorf("told %q", told)
+		}
+		b.reply(bot, d, "hi")
+		b.ack(bot, d)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Say(ada, room, "and now?")
+	if d := s.next(); !strings.Contains(strings.Join(d.Directives.Volatile, ""), "Known.") {
+		t.Error("notes are gone for good")
+	}
+}

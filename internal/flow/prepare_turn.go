@@ -26,6 +26,7 @@ type Delivery struct {
 	Message    view.Message
 	Merged     []MergedItem // older messages that this turn answers too, oldest first; ours only
 	Room       view.Conversation
+	Memory     json.RawMessage // of the room; nil is none
 	Directives directive.Directives
 	Recent     []view.Message // oldest first
 	LatestSeen id.Message     // newest message of the room: what the draft is measured against
@@ -79,6 +80,7 @@ func goneIsNil(err error) error {
 }
 
 func (g *Gateway) addDirectives(ctx context.Context, d *Delivery, ground view.TurnGround) error {
+	d.Memory = roomMemory(ground.Notes)
 	facts := g.directiveFacts(ground, d.Room)
 	facts.Trigger = directive.Speaker{Name: d.Message.SenderName, Kind: d.Message.SenderKind, Foreign: foreign(ground, d.Message)}
 	facts.Merged = len(d.Merged)
@@ -119,6 +121,16 @@ func (g *Gateway) directiveFacts(ground view.TurnGround, room view.Conversation)
 		}
 	}
 	return facts
+}
+
+// roomMemory is the memory of the room among what is remembered; nil is none.
+func roomMemory(notes []view.Note) json.RawMessage {
+	for _, n := range notes {
+		if n.Kind == "room" {
+			return json.RawMessage(n.Content)
+		}
+	}
+	return nil
 }
 
 // remembered sorts notes by whose they are.

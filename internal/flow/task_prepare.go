@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ type TaskDelivery struct {
 	Steps      []task.Step
 	Room       view.Conversation // where the work is done
 	Requester  view.TaskPerson
+	Memory     json.RawMessage // of that room; nil is none
 	Directives directive.Directives
 	Recent     []view.Message // oldest first; only bridges of ours get them
 	Ours       bool
@@ -54,6 +56,7 @@ func (s *Tasks) prepare(ctx context.Context, c claimer, got task.Claim) (*TaskDe
 		d.Recent = ground.Recent
 		slices.Reverse(d.Recent)
 	}
+	d.Memory = roomMemory(ground.Notes)
 	facts := s.Gateway.directiveFacts(ground, room)
 	facts.Trigger = directive.Speaker{Name: d.Requester.DisplayName, Kind: d.Requester.Kind}
 	d.Directives = directive.Compute(facts)

@@ -27,7 +27,7 @@ func (t *MemoryTools) getAgentMemories() Tool {
 			if err != nil {
 				return ToolResult{}, err
 			}
-			return toolMemories("memories", list)
+			return toolMemories(c, "memories", list)
 		},
 	}
 }

@@ -36,7 +36,7 @@ func (t *MemoryTools) runGetFamilyMemories(ctx context.Context, c ToolCaller, ar
 	if err != nil {
 		return ToolResult{}, err
 	}
-	return toolMemories("memories", list)
+	return toolMemories(c, "memories", list)
 }
 
 // familyFilter adds who asks, and the workspace in which the agent works.

@@ -40,17 +40,27 @@ func memoryWrite(args ToolArgs) memory.Write {
 	return w
 }
 
-// toolMemory is a memory as a model reads it.
-func toolMemory(m memory.Memory) map[string]any {
-	return map[string]any{"category": m.Category, "key": m.Key, "content": m.Content, "confidence": m.Confidence, "tags": m.Tags, "updatedAt": wire.At(m.UpdatedAt)}
+// toolMemory is a memory as a model reads it, with where it was learned and for whom.
+func toolMemory(c ToolCaller, m memory.Memory) map[string]any {
+	out := map[string]any{"category": m.Category, "key": m.Key, "content": m.Content, "confidence": m.Confidence, "tags": m.Tags, "updatedAt": wire.At(m.UpdatedAt)}
+	if !m.SourceConversationID.IsZero() {
+		out["source_conversation_id"] = m.SourceConversationID
+	}
+	switch {
+	case m.CallerID == c.Agent.OwnerID:
+		out["learned_for"] = "owner"
+	case !m.CallerID.IsZero():
+		out["learned_for"] = m.CallerID
+	}
+	return out
 }
 
 // toolMemories lists them. One that was written under the influence of strangers' text
 // makes the whole result such a text.
-func toolMemories(key string, list []memory.Memory) (ToolResult, error) {
+func toolMemories(c ToolCaller, key string, list []memory.Memory) (ToolResult, error) {
 	out, source := make([]map[string]any, len(list)), ""
 	for n, m := range list {
-		out[n] = toolMemory(m)
+		out[n] = toolMemory(c, m)
 		if m.Untrusted {
 			source = "notes of a turn that had read text from outside"
 		}

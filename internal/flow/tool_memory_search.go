@@ -43,7 +43,7 @@ func (t *MemoryTools) runMemorySearch(ctx context.Context, c ToolCaller, args To
 		}
 		one := make([]map[string]any, len(list))
 		for n, m := range list {
-			one[n] = toolMemory(m)
+			one[n] = toolMemory(c, m)
 			if m.Untrusted {
 				source = "notes of a turn that had read text from outside"
 			}

@@ -38,5 +38,5 @@ func (t *MemoryTools) runSaveAgentMemory(ctx context.Context, c ToolCaller, args
 	if err != nil {
 		return ToolResult{}, err
 	}
-	return ToolJSON(map[string]any{"status": "saved", "memory": toolMemory(m)})
+	return ToolJSON(map[string]any{"status": "saved", "memory": toolMemory(c, m)})
 }

@@ -43,5 +43,5 @@ func (t *MemoryTools) runSaveFamilyMemory(ctx context.Context, c ToolCaller, arg
 	if err != nil {
 		return ToolResult{}, err
 	}
-	return ToolJSON(map[string]any{"status": "saved", "memory": toolMemory(m)})
+	return ToolJSON(map[string]any{"status": "saved", "memory": toolMemory(c, m)})
 }

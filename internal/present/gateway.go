@@ -56,7 +56,7 @@ func GatewayMessage(d flow.Delivery) wire.GatewayMessage {
 		ContentType: m.ContentType, MessageType: m.MessageType, ContentStructured: orNull(m.ContentStructured),
 		SenderName: new(senderName(m)), SenderType: new(m.SenderKind), Metadata: object(m.Metadata),
 		ConversationType: d.Room.Type, ConversationTitle: d.Room.Title, ConversationMembers: make([]wire.GatewayMember, len(d.Room.Members)),
-		ConversationMemory: orNull(nil), ContextBrief: orNull(nil), TurnContext: orNull(nil), MessageTriage: orNull(nil), TurnOverride: orNull(nil),
+		ConversationMemory: orNull(d.Memory), ContextBrief: orNull(nil), TurnContext: orNull(nil), MessageTriage: orNull(nil), TurnOverride: orNull(nil),
 		Directives: Directives(d.Directives), RecentMessages: Messages(d.Recent),
 	}
 	switch {

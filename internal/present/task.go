@@ -172,7 +172,7 @@ func GatewayTask(d flow.TaskDelivery) wire.GatewayTask {
 			ID: t.ID.String(), Title: t.Title, Description: t.Description, Status: string(t.Status), Priority: t.Priority, ConversationID: t.ConversationID.String(),
 			Source: t.Source, CreatedBy: t.CreatedBy.String(), Metadata: raw,
 		},
-		ConversationMemory: orNull(nil), ContextBrief: orNull(nil), Directives: Directives(d.Directives),
+		ConversationMemory: orNull(d.Memory), ContextBrief: orNull(nil), Directives: Directives(d.Directives),
 	}
 	if d.Ours {
 		out.Generation, out.LeaseSeconds, out.RecentMessages = d.Claim.Generation, int(d.Lease/time.Second), Messages(d.Recent)

@@ -128,13 +128,28 @@ type TurnGround struct {
 	Messages []Message     // of those asked for, those that are not deleted; in no order
 	Recent   []Message     // newest first, without what waits for a turn of the agent; at most DefaultHistory
 	Newest   id.Message    // of the timeline; zero when it is empty
-	Notes    []Note        // what is remembered that who asks may hear
+	Notes    []Note        // what is remembered that who asks may hear; none when they came too late
 	Task     id.Task       // that the agent does in this work room and that has not ended; zero elsewhere
 }
 
+// notesBudget is how long a turn waits for what is remembered. Notes make an answer
+// better; a turn is not held by them (row K4).
+const notesBudget = 2 * time.Second
+
 // TurnGroundOf reads it in one round trip, for a turn that answers messages, or one that
-// works for somebody.
-func TurnGroundOf(ctx context.Context, q pg.Querier, c id.Conversation, agent id.Participant, asked []id.Message, caller id.Participant) (g TurnGround, err error) {
+// works for somebody. When that takes longer than notes are worth, it is read again
+// without them.
+func TurnGroundOf(ctx context.Context, q pg.Querier, c id.Conversation, agent id.Participant, asked []id.Message, caller id.Participant) (TurnGround, error) {
+	soon, cancel := context.WithTimeout(ctx, notesBudget)
+	defer cancel()
+	g, err := turnGround(soon, q, c, agent, asked, func(b *pg.Batch, into *[]Note) { addNotes(b, c, agent, asked, caller, into) })
+	if err == nil || soon.Err() == nil || ctx.Err() != nil {
+		return g, err
+	}
+	return turnGround(ctx, q, c, agent, asked, func(*pg.Batch, *[]Note) {})
+}
+
+func turnGround(ctx context.Context, q pg.Querier, c id.Conversation, agent id.Participant, asked []id.Message, notes func(*pg.Batch, *[]Note)) (g TurnGround, err error) {
 	var b pg.Batch
 	var room Conversation
 	var a Agent
@@ -147,7 +162,7 @@ func TurnGroundOf(ctx context.Context, q pg.Querier, c id.Conversation, agent id
 	addMessages(&b, asked, &g.Messages)
 	b.Add(pg.ReadAll(&g.Recent), turnHistoryDefaultSQL, c, agent)
 	b.Add(pg.ReadValues(&any, &g.Newest, &g.Task), newestAndTaskSQL, c, agent)
-	addNotes(&b, c, agent, asked, caller, &g.Notes)
+	notes(&b, &g.Notes)
 	if err := pg.Run(ctx, q, &b); err != nil {
 		return TurnGround{}, fmt.Errorf("read turn: %w", err)
 	}
