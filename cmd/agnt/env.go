@@ -53,6 +53,7 @@ func readEnv() environment {
 	}
 	e.letter.UserHome, _ = os.UserHomeDir()
 	e.session = first("CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "PI_SESSION_ID", "AGNT_LETTERS_SESSION")
+	e.letter.Session = e.session
 	e.interactive = first("CLAUDE_CODE_ENTRYPOINT") == "cli"
 	e.places = alarmcli.Places{
 		UserHome: e.letter.UserHome, ClaudeConfigDir: first("CLAUDE_CONFIG_DIR"), CodexHome: first("CODEX_HOME"), PiDir: first("PI_CODING_AGENT_DIR"), ConfigHome: first("XDG_CONFIG_HOME"),

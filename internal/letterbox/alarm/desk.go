@@ -1,3 +1,6 @@
+// Package alarm brings letters from the spools of sessions to the agents that work in them, and wakes an agent when its user wants that. It knows the rules that hold for every host
+// (contract letters 5.7 and 8.3): a letter reaches a model as quoted data of a third party only; a wake is a fixed text; only letters of verified contacts wake; wakes are counted and
+// bounded, so that agents who answer each other stop; what fails says nothing to the host. How letters come into the spools is package spool's and follow's.
 package alarm
 
 import (

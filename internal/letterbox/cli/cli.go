@@ -35,6 +35,7 @@ type Env struct {
 	UserAgent      string
 	UserHome       string // home folder of the person
 	Login          string // the person's login name
+	Session        string // of the agent's program that runs the command; empty for none
 }
 
 // Streams are the three of a process.

@@ -8,7 +8,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/agntchat/agntchat/internal/letterbox/alarm"
 	"github.com/agntchat/agntchat/internal/letterbox/post"
+	"github.com/agntchat/agntchat/internal/letterbox/spool"
 	"github.com/agntchat/agntchat/internal/letterbox/store"
 )
 
@@ -39,6 +41,11 @@ func (c *Call) send(ctx context.Context) error {
 		return err
 	}
 	defer done()
+	depth, err := c.depth()
+	if err != nil {
+		return err
+	}
+	b.Automatic(depth)
 	if c.Has("--group") {
 		return c.sendGroup(ctx, b, text)
 	}
@@ -54,6 +61,19 @@ func (c *Call) send(ctx context.Context) error {
 		return serious(err)
 	}
 	return c.line(post.Object{}.Add("id", r.ID).Add("to", r.To).Bytes())
+}
+
+// depth is how many automatic letters led to one that is sent now: more than none when an agent sends it in a turn that a letter began.
+func (c *Call) depth() (int, error) {
+	user, ok := spool.OpenRegistry(c.Env.UserHome).Lookup(c.Env.Session)
+	if !ok {
+		return 0, nil
+	}
+	d, err := alarm.OpenDesk(user, c.Env.Session, time.Now)
+	if err != nil {
+		return 0, err
+	}
+	return d.Depth()
 }
 
 // before looks after the keys and sends again what is due. What fails of that is told and stops nothing.
