@@ -118,9 +118,9 @@ walk("K3 an agent uses a tool of the server; switched off, it is not offered any
     await said("The two of us.").waitFor();
     await page.goto(`${server.url}/agents/${iris.id}?tab=tools`);
     const calls = page.getByRole("region", { name: "What it did" });
-    await calls.getByText("list_members").first().waitFor();
+    await calls.getByText("See who is in a room").first().waitFor();
     const stored = page.waitForResponse((r) => r.url().includes("/assign/") && r.request().method() === "DELETE");
-    await page.getByRole("switch", { name: /list members/i }).click();
+    await page.getByRole("switch", { name: /See who is in a room/ }).click();
     assert.ok((await stored).ok());
     await page.reload();
     await page.locator('[role=switch][aria-checked="false"]').filter({ visible: true }).first().waitFor();

@@ -10,7 +10,7 @@ import { cx } from "#/lib/cx";
 import { exactTime, shortTime } from "#/lib/format";
 import { compact, duration } from "./TurnsTable";
 import { useAgentTools, useAgentUsage, useChooseTool, useToolCalls } from "./toolQueries";
-import { byCategory, categoryKey } from "./tools";
+import { byCategory, categoryKey, toolWords } from "./tools";
 
 export function ToolsTab({ agent, grants }: { agent: Agent; grants?: ReactNode }) {
   const t = useT();
@@ -52,13 +52,13 @@ function Choices({ agentId }: { agentId: string }) {
                       <SwitchRow
                         label={
                           <span className="inline-flex flex-wrap items-baseline gap-x-2">
-                            <span className="font-medium">{tool.displayName || tool.name}</span>
+                            <span className="font-medium">{toolWords(tool).name}</span>
                             <Risk risk={tool.risk} />
                           </span>
                         }
                         hint={
                           <>
-                            {tool.description}
+                            {toolWords(tool).hint}
                             {tool.essential && <span className="block">{t("tools.essential")}</span>}
                             {tool.allowed && !tool.enabled && <span className="block">{t("tools.notNow")}</span>}
                           </>
@@ -102,7 +102,7 @@ function Calls({ agentId }: { agentId: string }) {
     <ul className="divide-y divide-line rounded-panel border border-line">
       {calls.data.map((c) => (
         <li key={c.id} className="flex flex-wrap items-baseline gap-x-3 gap-y-0.5 px-4 py-2 text-side">
-          <code className="min-w-0 break-all font-mono text-[13px]">{c.tool}</code>
+          <span className="min-w-0 break-words">{toolWords({ name: c.tool, displayName: "", description: "" }).name}</span>
           <span className={cx("font-medium", tone[c.outcome])}>{t(`tools.outcome.${c.outcome}`)}</span>
           {c.code && <code className="break-all font-mono text-[13px] text-text-3">{c.code}</code>}
           {c.untrusted && <span className="text-meta text-text-3">{t("tools.untrusted")}</span>}

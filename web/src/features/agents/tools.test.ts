@@ -1,6 +1,8 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { AgentTool } from "#/api/tools";
-import { byCategory, categoryKey } from "./tools";
+import { isKey } from "#/i18n";
+import { byCategory, categoryKey, toolWords } from "./tools";
 
 const tool = (name: string, category: string): AgentTool => ({
   id: name,
@@ -26,5 +28,17 @@ describe("tools of an agent", () => {
   it("names known categories only", () => {
     expect(categoryKey("web")).toBe("tools.category.web");
     expect(categoryKey("astrology")).toBeUndefined();
+  });
+
+  it("has words for people for every tool of the server, in both languages", () => {
+    const dir = "../internal/flow";
+    const source = readdirSync(dir)
+      .filter((f) => /^tool_.*\.go$/.test(f) && !f.endsWith("_test.go"))
+      .map((f) => readFileSync(`${dir}/${f}`, "utf8"))
+      .join("\n");
+    const names = [...source.matchAll(/Name: "([a-z_-]+)",(?: ExecutorMethod: "[a-z_]+",)? Category:/g)].map((m) => m[1] ?? "");
+    expect(names.length).toBeGreaterThan(40);
+    expect(names.filter((n) => !isKey(`tool.${n}`) || !isKey(`tool.${n}.hint`))).toEqual([]);
+    expect(toolWords({ name: "brand_new", displayName: "Brand new", description: "As told." })).toEqual({ name: "Brand new", hint: "As told." });
   });
 });

@@ -1,5 +1,5 @@
 import type { AgentTool } from "#/api/tools";
-import type { Key } from "#/i18n";
+import { isKey, type Key, t } from "#/i18n";
 
 const known: Record<string, Key> = {
   messaging: "tools.category.messaging",
@@ -16,6 +16,12 @@ const known: Record<string, Key> = {
 /** The word for a category, if it is one that we know. */
 export function categoryKey(category: string): Key | undefined {
   return known[category];
+}
+
+/** What a tool is called and does, for people; a tool that the catalogue does not know is told as the server tells it. */
+export function toolWords(tool: Pick<AgentTool, "name" | "displayName" | "description">): { name: string; hint: string } {
+  const [name, hint] = [`tool.${tool.name}`, `tool.${tool.name}.hint`];
+  return { name: isKey(name) ? t(name) : tool.displayName || tool.name, hint: isKey(hint) ? t(hint) : tool.description };
 }
 
 /** Tools by category, both in the order in which they came. */

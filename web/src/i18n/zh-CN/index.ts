@@ -14,6 +14,7 @@ import { shell } from "./shell";
 import { tasks } from "./tasks";
 import { terminal } from "./terminal";
 import { timeline } from "./timeline";
+import { toolNames } from "./toolNames";
 import { tools } from "./tools";
 
 export const zhCN = {
@@ -32,6 +33,7 @@ export const zhCN = {
   ...guide,
   ...decisions,
   ...tools,
+  ...toolNames,
   ...tasks,
   ...huddles,
 };
