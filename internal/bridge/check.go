@@ -70,6 +70,14 @@ func (c Config) checkOne(ctx context.Context, a Agent, out io.Writer) error {
 		return fmt.Errorf("%w: %w", ErrBackend, err)
 	}
 	say("ok", "model", "backend "+b.Name()+" is installed")
+	if a.Letters.On {
+		text, err := c.keeper(a).check(ctx)
+		if err != nil {
+			say("FAIL", "letters", err.Error())
+			return fmt.Errorf("letters: %w", err)
+		}
+		say("ok", "letters", text)
+	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	began := time.Now()

@@ -112,6 +112,9 @@ func Connect(ctx context.Context, home string, c Credentials, invite string, con
 		_, _ = fmt.Fprintln(out, "The agent is set up, but it cannot answer yet; see above. Check again with: agnt bridge --check")
 		return err
 	}
+	if conf.Agents[0].Letters.On {
+		_, _ = fmt.Fprintln(out, "Letters are on: its address is on its page as soon as the bridge runs.")
+	}
 	_, _ = fmt.Fprintln(out, "Start it with: agnt bridge")
 	return nil
 }

@@ -42,10 +42,7 @@ const (
 // relay and reports its public part to the server. Where letters were turned off again the server is told that. aside is nil
 // when there is nothing to do; local are the tools of the agent's models.
 func (c Config) letters(a Agent) (aside session.Aside, local []session.Local) {
-	k := &letterKeeper{dir: LetterDir(c.Home, a.ID), relay: a.Letters.Relay, agent: a.ID, passFile: c.LetterPassphraseFile, log: c.Log.With("agent_id", a.ID)}
-	if k.relay == "" {
-		k.relay = a.URL + "/relay"
-	}
+	k := c.keeper(a)
 	switch {
 	case a.Letters.On && a.Letters.Tools:
 		return k.keep, k.tools()
@@ -55,6 +52,14 @@ func (c Config) letters(a Agent) (aside session.Aside, local []session.Local) {
 		return k.withdraw, nil
 	}
 	return nil, nil
+}
+
+func (c Config) keeper(a Agent) *letterKeeper {
+	k := &letterKeeper{dir: LetterDir(c.Home, a.ID), relay: a.Letters.Relay, agent: a.ID, passFile: c.LetterPassphraseFile, log: c.Log.With("agent_id", a.ID)}
+	if k.relay == "" {
+		k.relay = a.URL + "/relay"
+	}
+	return k
 }
 
 type letterKeeper struct {
@@ -176,6 +181,11 @@ func (k *letterKeeper) identity(ctx context.Context, call session.Call) (*store.
 			return s, err
 		}
 	}
+	return k.existing(ctx, pass)
+}
+
+// existing opens the identity that is there. Errors: [store.ErrNone].
+func (k *letterKeeper) existing(ctx context.Context, pass store.Passphrase) (*store.Store, error) {
 	s, err := store.Open(ctx, k.dir)
 	if err != nil {
 		return nil, err
@@ -192,6 +202,27 @@ func (k *letterKeeper) identity(ctx context.Context, call session.Call) (*store.
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// check says whether letters will work, as far as that can be said without making an identity or asking the relay.
+func (k *letterKeeper) check(ctx context.Context) (string, error) {
+	if err := post.CheckAddress(k.relay); err != nil {
+		return "", err
+	}
+	pass, err := k.passphrase()
+	if err != nil {
+		return "", err
+	}
+	s, err := k.existing(ctx, pass)
+	if errors.Is(err, store.ErrNone) {
+		return "an identity is made when the bridge runs; relay " + k.relay, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	var me store.Identity
+	err = s.Tx(ctx, func(tx *store.Tx) (err error) { me, err = tx.Identity(); return err })
+	return "address " + me.Address + "; relay " + k.relay, errors.Join(err, s.Close())
 }
 
 func (k *letterKeeper) passphrase() (store.Passphrase, error) {

@@ -263,6 +263,19 @@ func TestL2_LetterIdentityOfTheBridge(t *testing.T) {
 	ends(r.URL, filepath.Join(home, "nope"), 0)
 	ends(r.URL, passFile, 422)
 
+	// What a check says of each.
+	check := func(relay, passFile, want string) {
+		t.Helper()
+		c := Config{Home: home, Log: slog.New(slog.DiscardHandler), LetterPassphraseFile: passFile}
+		text, err := c.keeper(Agent{ID: "a1", URL: "http://127.0.0.1:1", Letters: Letters{On: true, Relay: relay}}).check(t.Context())
+		if got := text + fmt.Sprint(err); !strings.Contains(got, want) {
+			t.Fatalf("%s: %s", want, got)
+		}
+	}
+	check("http://relay.example", passFile, "not encrypted")
+	check(r.URL, "", "wrong passphrase")
+	check("", passFile, "address "+first["fingerprint"]+"; relay http://127.0.0.1:1/relay")
+
 	// An older server: the identity lives on, and its tools work.
 	s.status = 404
 	tool, stop := agentWith(t, home, r.URL, s, passFile)
