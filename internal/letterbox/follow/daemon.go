@@ -310,15 +310,6 @@ var special = regexp.MustCompile(`([\\*?\[])`)
 // escape makes a folder's name mean itself in a pattern.
 func escape(dir string) string { return special.ReplaceAllString(dir, `\$1`) }
 
-// alive says whether there may be a process of that id.
-func alive(pid int) bool {
-	if pid <= 0 {
-		return false
-	}
-	_, err := started(pid)
-	return err == nil
-}
-
 // Daemon is a running follower with its lock, its control socket and its files.
 type Daemon struct {
 	place   Place

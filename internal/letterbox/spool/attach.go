@@ -220,6 +220,7 @@ func (u User) settle(ctx context.Context, s Stream, now time.Time) (unread [][]b
 		at := files.locate(c)
 		to := at
 		var ids []string
+		twice := map[key]bool{}
 		for i := at.file; i < len(files); i++ {
 			if i > at.file {
 				at.offset = 0
@@ -232,7 +233,11 @@ func (u User) settle(ctx context.Context, s Stream, now time.Time) (unread [][]b
 				if ok {
 					id := m.ident(line)
 					if l := asLine(nil, m, rest); !read[id] && (l.TS == "" || l.TS > old) {
-						unread = append(unread, slices.Clone(line))
+						k, _ := keyOf(line)
+						if !twice[k] { // one that came back from a session long after it was here
+							unread = append(unread, slices.Clone(line))
+						}
+						twice[k] = true
 					} else if len(unread) > 0 {
 						ids = append(ids, id)
 					}
@@ -398,7 +403,7 @@ func GC(ctx context.Context, r *Registry, u User, now time.Time) (removed []stri
 		}
 	}
 	var doomed []string
-	for _, n := range names {
+	for _, n := range names { // see remove for sessions that attach meanwhile
 		sid, _, ok := spoolName(n.Name())
 		if !ok {
 			continue
@@ -421,7 +426,8 @@ func GC(ctx context.Context, r *Registry, u User, now time.Time) (removed []stri
 		}
 	}
 	for _, name := range doomed {
-		gone, err := u.remove(ctx, r, name)
+		sid, _, _ := spoolName(name)
+		gone, err := u.remove(ctx, r, name, live[sid])
 		removed = append(removed, gone...)
 		if err != nil {
 			return removed, err
@@ -444,8 +450,9 @@ func (u User) idle(sid string, now time.Time) bool {
 	return true
 }
 
-// remove removes a spool with its generations and its cursor.
-func (u User) remove(ctx context.Context, r *Registry, name string) (removed []string, err error) {
+// remove removes a spool with its generations and its cursor. live says whether its session was registered when it was chosen: one
+// that was not may be by now.
+func (u User) remove(ctx context.Context, r *Registry, name string, live bool) (removed []string, err error) {
 	path := filepath.Join(u.Sessions(), name)
 	sid, s, _ := spoolName(name)
 	h, err := hold(ctx, path)
@@ -453,10 +460,12 @@ func (u User) remove(ctx context.Context, r *Registry, name string) (removed []s
 		return nil, err
 	}
 	defer func() { _ = h.Close() }()
-	if st, err := h.Stat(); err != nil || time.Since(st.ModTime()) < time.Second && st.Size() > 0 {
-		if owner, ok := r.Lookup(sid); err != nil || ok && owner == u {
-			return nil, err // a letter came just now
-		}
+	st, err := h.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if owner, ok := r.Lookup(sid); ok && owner == u && (!live || st.Size() > 0 && time.Since(st.ModTime()) < time.Minute) {
+		return nil, nil // it has just attached, or a letter has just come
 	}
 	if err := u.keepUnread(ctx, path, s); err != nil {
 		return nil, err

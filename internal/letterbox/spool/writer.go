@@ -198,7 +198,7 @@ func (w *Writer) addTo(ctx context.Context, h *held, list [][]byte, rotate bool)
 	var keys []key
 	for _, line := range list {
 		if k, ok := keyOf(line); ok {
-			if seen.has(k) {
+			if seen.has(k) || slices.Contains(keys, k) {
 				continue
 			}
 			keys = append(keys, k)
