@@ -269,6 +269,59 @@ test("P8 a file is deleted by who shared it, and a deleted one says so to everyb
   await close();
 });
 
+test("P8 the files of a room are listed beside it, page by page, and forwarded once", async () => {
+  const { page, close } = await visit(room, {
+    world: (w) => {
+      const r = w.rooms.find((x) => x.conversation.id === ids.nova);
+      for (let i = 0; i < 25; i++) {
+        const fileAttachments = [{ id: `l${i}`, filename: `list-${i}.txt`, contentType: "text/plain", sizeBytes: 10 }];
+        r.messages.push(message(ids.nova, i % 2 ? me : ada, NOW - (60 - i) * 1000, `file ${i}`, { fileAttachments }));
+      }
+    },
+  });
+  const forwards = [];
+  await page.route("**/api/files/*/forward", async (route) => {
+    const request = route.request();
+    forwards.push([request.url().split("/").at(-2), JSON.parse(request.postData()).conversationId, request.headers()["idempotency-key"]]);
+    return forwards.length === 1
+      ? route.fulfill({
+          status: 403,
+          contentType: "application/json",
+          body: JSON.stringify({ error: { code: "observer", message: "You may read this room, not write in it." } }),
+        })
+      : route.fulfill({ status: 201, contentType: "application/json", body: "{}" });
+  });
+  await page
+    .getByRole("button", { name: /details/i })
+    .last()
+    .click();
+  const list = page.getByRole("complementary").getByRole("region", { name: "Files" });
+  await list.getByRole("button", { name: "Open list-24.txt" }).waitFor();
+  assert.equal(await list.getByRole("button", { name: "Open list-0.txt" }).count(), 0);
+  await list.getByRole("button", { name: "Older files" }).click();
+  await list.getByRole("button", { name: "Open list-0.txt" }).waitFor();
+  await list.getByRole("button", { name: "More: list-24.txt" }).click();
+  await page.getByRole("menuitem", { name: "Forward to another room" }).click();
+  const dialog = page.getByRole("dialog", { name: "Forward list-24.txt" });
+  await dialog.getByLabel("Find a room").fill("empty");
+  await dialog.getByRole("button", { name: "Empty room" }).click();
+  await dialog.getByText("You may read this room, not write in it.").waitFor();
+  await page.screenshot({ path: "e2e/out/files-forward.png" });
+  await dialog.getByRole("button", { name: "Empty room" }).click();
+  await page.getByText("Forwarded to Empty room", { exact: true }).waitFor();
+  assert.deepEqual(
+    forwards.map((f) => f.slice(0, 2)),
+    [
+      ["l24", ids.empty],
+      ["l24", ids.empty],
+    ],
+  );
+  assert.ok(forwards[0][2] && forwards[0][2] === forwards[1][2], "one key for both");
+  await audit(page, "details with files");
+  await page.screenshot({ path: "e2e/out/files-details.png" });
+  await close();
+});
+
 for (const theme of ["light", "dark"]) {
   for (const [width, lang] of [
     [360, "zh-CN"],

@@ -1,7 +1,7 @@
 /** Files of rooms (contract 4.6; docs/protocol.md 13). */
 import { api } from "./client";
 import { ApiError, kindOfStatus, readErrorBody } from "./errors";
-import type { Id } from "./types";
+import type { Id, RoomFile, Timestamp } from "./types";
 
 /** What one file may have, in bytes (decision 5), and how many of them one message may show. */
 export const MAX_FILE_BYTES = 25 * 1024 * 1024;
@@ -10,6 +10,19 @@ export const MAX_FILES = 10;
 /** Where the bytes are, for a quarter of an hour. */
 export async function fileAddress(id: Id, signal?: AbortSignal | undefined): Promise<string> {
   return ours((await api.get<{ url: string }>(`/api/files/${encodeURIComponent(id)}/download-url`, { signal })).url);
+}
+
+export const ROOM_FILES_PAGE = 20;
+
+/** A page of what was shared in a room, newest first, older than `before`. */
+export async function listRoomFiles(room: Id, before?: Timestamp | undefined, signal?: AbortSignal | undefined): Promise<RoomFile[]> {
+  const query = { limit: ROOM_FILES_PAGE, before };
+  return (await api.get<{ files: RoomFile[] }>(`/api/conversations/${encodeURIComponent(room)}/files`, { query, signal })).files;
+}
+
+/** Shows a copy in another room; the same key does it once. */
+export function forwardFile(id: Id, conversationId: Id, idempotencyKey: string): Promise<unknown> {
+  return api.post(`/api/files/${encodeURIComponent(id)}/forward`, { conversationId }, { idempotencyKey });
 }
 
 /** The message stays and says that the file is gone. */

@@ -16,6 +16,7 @@ export const keys = {
   localSetup: ["setup", "local"] as const,
   conversation: (id: Id) => ["conversations", id] as const,
   sharedMemories: ["memories", "shared"] as const,
+  roomFiles: (id: Id) => ["conversations", id, "files"] as const,
   file: (id: Id) => ["files", id] as const,
   huddles: (id: Id) => ["conversations", id, "huddles"] as const,
   receipts: (id: Id) => ["conversations", id, "receipts"] as const,

@@ -85,6 +85,19 @@ export interface FileAttachment {
   deleted?: boolean;
 }
 
+/** A file of a room, in its list. */
+export interface RoomFile {
+  id: Id;
+  messageId: Id;
+  conversationId: Id;
+  uploadedBy: Id;
+  filename: string;
+  contentType: string;
+  sizeBytes: number;
+  insertedAt: Timestamp;
+  uploader: Sender | null;
+}
+
 export interface AwaitingAgent {
   agent_id: Id;
   agent_name?: string;

@@ -27,7 +27,7 @@ import { TimelineView } from "#/features/timeline/TimelineView";
 import { useT } from "#/i18n";
 import { errorLine } from "#/lib/errorLine";
 import { huddleOf, seatOf } from "#/lib/huddles";
-import { counterpart, roomTitle } from "#/lib/rooms";
+import { counterpart, mayManage, roomTitle } from "#/lib/rooms";
 import { useSelf } from "#/lib/self";
 import {
   useConnection,
@@ -273,6 +273,9 @@ function RoomBody({ roomId, room, title, handle, openHuddle, shownHuddle = null,
     if (!window.matchMedia("(pointer: coarse)").matches) composer.current?.focus();
   }, []);
 
+  const manages = room !== undefined && room.type !== "direct" && mayManage(room, self.id);
+  const agents = useAgents();
+  const myAgents = useMemo(() => new Set(agents.map((a) => a.id)), [agents]);
   const handlers = useMemo(() => {
     const report = (result: { message: string } | null) => {
       if (result) toast({ title: t("error.action"), detail: result.message, tone: "bad" });
@@ -283,8 +286,10 @@ function RoomBody({ roomId, room, title, handle, openHuddle, shownHuddle = null,
       discard: actions.discard,
       remove: (m: TimelineMessage) => void actions.deleteMessage(m.id).then(report),
       react: (m: TimelineMessage, emoji: string, on: boolean) => void actions.react(m.id, emoji, on).then(report),
+      // Whoever shared them, the owner of the agent that did, an administrator of a group.
+      mayDeleteFiles: (m: TimelineMessage) => m.senderId === self.id || manages || myAgents.has(m.senderId ?? ""),
     };
-  }, [actions, t]);
+  }, [actions, t, self.id, manages, myAgents]);
 
   const stop = async (agentId: string | null) => {
     try {

@@ -11,11 +11,13 @@ import { Menu, MenuItem, MenuSeparator } from "#/components/ui/menu";
 import { toast } from "#/components/ui/toast";
 import { tn, useT } from "#/i18n";
 import { errorLine } from "#/lib/errorLine";
+import { seatOf } from "#/lib/huddles";
 import { counterpart, mayManage, roomTitle, sortedMembers } from "#/lib/rooms";
 import { useSelf } from "#/lib/self";
 import { useAgentActivity, useAgentDevice, usePresence } from "#/realtime/hooks";
 import { useAddMember, useCreateRoom, useDeleteRoom, useKnownPeople, useRemoveMember, useRenameRoom } from "./data";
 import { PeoplePicker } from "./PeoplePicker";
+import { RoomFiles } from "./RoomFiles";
 
 /** The pane beside a room: its name, who is in it, and the way out. */
 export function RoomDetails({ room, onClose }: { room: Conversation; onClose: () => void }) {
@@ -50,7 +52,8 @@ export function RoomDetails({ room, onClose }: { room: Conversation; onClose: ()
             <MemberRow key={m.participantId} room={room} member={m} selfId={self.id} manage={manage && !direct} />
           ))}
         </ul>
-        {!direct && <WayOut room={room} title={title} selfId={self.id} manage={manage} />}
+        <RoomFiles room={room} />
+        {!direct && seatOf(room, self.id) !== "none" && <WayOut room={room} title={title} selfId={self.id} manage={manage} />}
       </div>
       <AddMembers room={room} open={adding} onOpenChange={setAdding} />
     </aside>

@@ -19,8 +19,8 @@ const ADDRESS_FRESH_MS = 10 * 60_000;
 
 const chip = "inline-flex max-w-full items-center gap-2.5 rounded-control border border-line bg-raised px-2.5 py-1.5 text-left text-side";
 
-/** The files of a message: pictures drawn, others as chips. Who shared one may delete it. */
-export function MessageFiles({ files, own }: { files: readonly FileAttachment[]; own: boolean }) {
+/** The files of a message: pictures drawn, others as chips. Who may delete one finds the button beside it. */
+export function MessageFiles({ files, mayDelete }: { files: readonly FileAttachment[]; mayDelete: boolean }) {
   const t = useT();
   if (files.length === 0) return null;
   return (
@@ -28,7 +28,7 @@ export function MessageFiles({ files, own }: { files: readonly FileAttachment[];
       {files.map((file) => (
         <li key={file.id} className="group/file flex max-w-full items-end gap-1">
           {file.deleted ? <Gone file={file} /> : isPicture(file.contentType) ? <Picture file={file} /> : <Chip file={file} />}
-          {own && !file.deleted && <DeleteFile file={file} />}
+          {mayDelete && !file.deleted && <DeleteFile file={file} />}
         </li>
       ))}
     </ul>

@@ -27,6 +27,8 @@ export interface MessageHandlers {
   remove: (message: TimelineMessage) => void;
   react: (message: TimelineMessage, emoji: string, on: boolean) => void;
   jumpTo: (message: TimelineMessage) => void;
+  /** Whether this person may delete the files of a message; the server decides again. */
+  mayDeleteFiles: (message: TimelineMessage) => boolean;
 }
 
 type Props = {
@@ -83,7 +85,7 @@ export const MessageRow = memo(function MessageRow({ message, growing, first, pa
         {message.parentMessageId && <Quote parent={parent} onJump={() => parent && handlers.jumpTo(parent)} />}
         <div className={cx("wide-reading", local && local.state !== "failed" && "text-text-2")}>
           <Body message={message} growing={growing} selfId={selfId} people={people} />
-          <MessageFiles files={message.fileAttachments ?? []} own={own} />
+          <MessageFiles files={message.fileAttachments ?? []} mayDelete={handlers.mayDeleteFiles(message)} />
           {local?.files && <UnsentFiles files={local.files} onStop={local.state === "sending" ? () => handlers.discard(local.nonce) : null} />}
         </div>
         {(message.reactions?.length ?? 0) > 0 && <Reactions message={message} selfId={selfId} people={people} onReact={handlers.react} />}
