@@ -1,7 +1,7 @@
 // A session's letters over the spool files alone, without the program agnt: cursor, budget and registration are kept here.
-import { mkdir, readFile, realpath, unlink } from "node:fs/promises";
+import { mkdir, readdir, readFile, realpath, stat, unlink } from "node:fs/promises";
 import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { book, callers, parseAccount, readLimits } from "./budget.ts";
 import type { Letters } from "./letters.ts";
 import { nudge, quote } from "./quote.ts";
@@ -11,6 +11,7 @@ import { type Letter, replace, StateFile, scan, take } from "./spool.ts";
 const handedChars = 40_000;
 const considered = 500;
 const mostRemembered = 2000;
+const keptMs = 14 * 24 * 3_600_000;
 
 export interface FileLettersOptions {
   /** The user's folder, absolute. */
@@ -46,6 +47,7 @@ export class FileLetters implements Letters {
     const entry = mapEntry(this.#o.session);
     await mkdir(dirname(entry), { recursive: true, mode: 0o700 });
     await replace(entry, `${await realpath(this.#o.user)}\n`);
+    await this.#forget();
   }
 
   async prompt(text: string): Promise<string | undefined> {
@@ -89,6 +91,19 @@ export class FileLetters implements Letters {
     const owner = await readFile(entry, "utf8").catch(() => "");
     // Somebody may have given the session to another user since.
     if (owner.trim() === (await realpath(this.#o.user))) await unlink(entry);
+  }
+
+  /** Removes the states of this host's sessions whose spools were collected. */
+  async #forget(): Promise<void> {
+    const folder = dirname(this.#o.state);
+    const name = /^(\.\w+-state\.)(.+)(\.json)$/;
+    const prefix = name.exec(basename(this.#o.state))?.[1];
+    for (const file of await readdir(folder)) {
+      const [, host, session] = name.exec(file) ?? [];
+      if (host === undefined || host !== prefix || session === this.#o.session) continue;
+      const [state, spool] = await Promise.all([stat(join(folder, file)), stat(join(folder, `${session}.ndjson`)).catch(() => undefined)]);
+      if (spool === undefined && this.#now() - state.mtimeMs > keptMs) await unlink(join(folder, file));
+    }
   }
 
   async #take(person: boolean): Promise<string | undefined> {

@@ -17,6 +17,7 @@ export const AgntLetters: Plugin = async ({ client, directory }) => {
   let pending: string | undefined; // handed over when the session attached, for its next turn
   let manner: Manner = {};
   let busy = false;
+  let quiet = false; // who stopped a turn wants no other until their next prompt
   let turn = Promise.resolve();
 
   /** Runs one change of the session after the other. What fails is as if there were no letters. */
@@ -43,9 +44,10 @@ export const AgntLetters: Plugin = async ({ client, directory }) => {
     await detach(false);
     session = id;
     busy = false;
+    quiet = false;
     manner = {};
     const door = {
-      idle: () => session === id && !busy,
+      idle: () => session === id && !busy && !quiet,
       wake: async (text: string) => {
         const body = { ...manner, parts: [{ type: "text" as const, text }] };
         const { error } = await client.session.promptAsync({ path: { id }, body });
@@ -69,6 +71,9 @@ export const AgntLetters: Plugin = async ({ client, directory }) => {
         case "session.status":
           if (event.properties.sessionID === session) busy = event.properties.status.type !== "idle";
           break;
+        case "session.error":
+          if (event.properties.sessionID === session && event.properties.error?.name === "MessageAbortedError") quiet = true;
+          break;
         case "session.idle":
           if (event.properties.sessionID !== session) break;
           busy = false;
@@ -82,6 +87,7 @@ export const AgntLetters: Plugin = async ({ client, directory }) => {
         if (input.sessionID !== session && !(await isRoot(input.sessionID))) return;
         await enter(input.sessionID);
         busy = true;
+        quiet = false;
         manner = { ...(input.agent !== undefined && { agent: input.agent }), ...(input.model !== undefined && { model: input.model }) };
         const prompt = output.parts.map((p) => (p.type === "text" && p.synthetic !== true ? p.text : "")).join("\n");
         const letters = [pending, await attached?.alarm.prompt(prompt)].filter((l) => l !== undefined);

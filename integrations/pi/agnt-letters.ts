@@ -9,14 +9,17 @@ const customType = "agnt-letters";
 /** The extension. It does nothing until letters are configured, and never throws into pi. */
 export default function agntLetters(pi: ExtensionAPI): void {
   let attached: Attached | undefined;
+  // Who pressed Escape wants quiet until their next prompt.
+  let quiet = false;
 
   const quoted = (content: string) => ({ customType, content, display: true });
 
   pi.on("session_start", async (_event, ctx) => {
     attached?.alarm.close();
+    quiet = false;
     const door = {
       // Without a person at the other end pi ends with its prompt: nothing is to be woken.
-      idle: () => ctx.hasUI && ctx.isIdle() && !ctx.hasPendingMessages(),
+      idle: () => !quiet && ctx.hasUI && ctx.isIdle() && !ctx.hasPendingMessages(),
       // The fixed text begins the turn; the letters come beside it in before_agent_start, as in every other turn.
       wake: (text: string) => {
         if (ctx.isIdle()) pi.sendMessage({ customType: `${customType}-wake`, content: text, display: true }, { triggerTurn: true });
@@ -28,6 +31,7 @@ export default function agntLetters(pi: ExtensionAPI): void {
   });
 
   pi.on("before_agent_start", async (event) => {
+    quiet = false;
     // A run that a message of an extension begins is no person's, whoever wrote that message.
     const letters = await attached?.alarm.prompt(event.messageType === "user" ? event.prompt : nudge);
     return letters === undefined ? undefined : { message: quoted(letters) };
@@ -41,8 +45,8 @@ export default function agntLetters(pi: ExtensionAPI): void {
   });
 
   pi.on("agent_settled", (event) => {
-    // Who pressed Escape wants quiet. What came meanwhile is shown with the next turn.
-    if (!event.aborted) void attached?.alarm.check();
+    quiet = event.aborted;
+    void attached?.alarm.check();
   });
 
   pi.on("session_shutdown", async () => {

@@ -1,6 +1,6 @@
 // When letters may begin a turn, with a scripted host's door.
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { Alarm } from "../agnt-letters/alarm.ts";
@@ -292,4 +292,24 @@ test("L5 session: a failure is a line in the log without a word of a letter, and
   assert.match(log, /^\S+ pi prompt: E[A-Z]+\n$/);
   await attached.detach(true);
   assert.equal(read(join(w.home, ".agent-talk", "by-session", "s1")), "");
+});
+
+test("L5 session: states of sessions whose spools were collected go, and no others", async (t) => {
+  const w = world(t);
+  const old = process.env["HOME"];
+  process.env["HOME"] = w.home;
+  t.after(() => {
+    process.env["HOME"] = old;
+  });
+  const sessions = join(w.user, "sessions");
+  const names = [".pi-state.gone.json", ".pi-state.there.json", ".opencode-state.gone.json", ".pi-state.new.json", ".codex-hook-state.json"];
+  for (const name of names) {
+    writeFileSync(join(sessions, name), "{}");
+    if (!name.includes("new")) utimesSync(join(sessions, name), 1, 1);
+  }
+  deliver(w.user, "there", line("x"));
+  const attached = await attach("pi", "s1", w.home, { idle: () => true, wake: () => undefined }, { AGNT_LETTERS_USER: w.user });
+  assert.ok(attached);
+  await attached.detach(false);
+  assert.deepEqual(readdirSync(sessions).sort(), [...names.slice(1), "there.ndjson"].sort());
 });

@@ -86,6 +86,24 @@ test("L5 opencode: a letter that comes while a tool runs is shown after it, and 
   assert.equal(host.model.turns.length, 3);
 });
 
+test("L5 opencode: who stops a turn is not woken by what came meanwhile, and has it with the next prompt", async (t) => {
+  const w = world(t);
+  allow(w.user, { wake: true });
+  const host = await startOpencode(w, { user: w.user });
+  const session = await host.session();
+  host.model.answer = (_, turn) => (turn === 1 ? new Promise(() => undefined) : { text: "done" });
+  const run = host.prompt(session, "work").catch(() => undefined);
+  await until("the request", () => host.model.turns.length === 1);
+  deliver(w.user, session, line("psst"));
+  await host.client.session.abort({ path: { id: session } });
+  await run;
+  deliver(w.user, session, line("hello?"));
+  await host.prompt(session, "my turn");
+  const said = last(host.model.turns[1]);
+  assert.equal(said[0], "my turn");
+  assert.match(said[1] ?? "", /> psst[\s\S]*> hello\?/);
+});
+
 test("L5 opencode: the letters are with the session a person spoke in last; helpers of its agent get none", async (t) => {
   const w = world(t);
   allow(w.user, { wake: true });
@@ -158,7 +176,7 @@ test("L5 opencode: whatever fails, opencode goes on and says nothing", async (t)
   await breakSessions(w.user);
   await host.prompt(session, "go on");
   assert.deepEqual(last(host.model.turns[2]), ["go on"]);
-  assert.match(read(join(w.user, "alarms.log")), /^\S+ opencode prompt: E[A-Z]+\n/m);
+  await until("a line in the log", () => /^\S+ opencode prompt: E[A-Z]+\n/m.test(read(join(w.user, "alarms.log"))));
   assert.doesNotMatch(read(join(w.user, "alarms.log")), /one|go on/);
   assert.doesNotMatch(host.output(), /level=(WARN|ERROR)[^\n]*(plugin|letters)/i);
 });

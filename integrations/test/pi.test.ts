@@ -76,6 +76,23 @@ test("L5 pi: a letter that comes while a tool runs is shown after it, and wakes 
   noErrors(pi);
 });
 
+test("L5 pi: who stops a run is not woken by what came meanwhile, and has it with the next prompt", async (t) => {
+  const w = world(t);
+  allow(w.user, { wake: true });
+  const pi = await startPi(w, { user: w.user });
+  pi.model.answer = (_, turn) => (turn === 1 ? new Promise(() => undefined) : { text: "done" });
+  const run = pi.prompt("work");
+  await until("the request", () => pi.model.turns.length === 1);
+  deliver(w.user, pi.session, line("psst"));
+  await pi.command("abort");
+  await run;
+  deliver(w.user, pi.session, line("hello?"));
+  await pi.prompt("my turn");
+  assert.match(texts(pi.model.turns[1]).at(-1) ?? "", /> psst[\s\S]*> hello\?/);
+  assert.equal(texts(pi.model.turns[1]).at(-2), "my turn");
+  noErrors(pi);
+});
+
 test("L5 pi: what came while the session was closed is there when it is opened again", async (t) => {
   const w = world(t);
   allow(w.user, { wake: true });
@@ -156,7 +173,7 @@ test("L5 pi: whatever fails, pi goes on and says nothing", async (t) => {
   await breakSessions(w.user);
   await pi.prompt("hello");
   assert.deepEqual(texts(pi.model.turns[1]).at(-1), "hello");
-  assert.match(read(join(w.user, "alarms.log")), /^\S+ pi prompt: E[A-Z]+\n/m);
+  await until("a line in the log", () => /^\S+ pi prompt: E[A-Z]+\n/m.test(read(join(w.user, "alarms.log"))));
   assert.doesNotMatch(read(join(w.user, "alarms.log")), /one|hello/);
   noErrors(pi);
   assert.equal(await pi.quit(), 0);
