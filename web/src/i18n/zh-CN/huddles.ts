@@ -17,7 +17,7 @@ export const huddles: Record<keyof typeof en, string> = {
   "huddle.goal": "目标",
   "huddle.goalIs": "目标：{goal}",
   "huddle.summary": "结果",
-  "huddle.summaryHint": "上级聊天室会以你的名义看到一次。",
+  "huddle.summaryHint": "结果会以你的名义发到上级聊天室，仅此一次。",
   "huddle.outcome": "结束方式",
   "huddle.last": "最近的消息",
   "huddle.silent": "还没有人发言。",
