@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,17 +26,24 @@ func setTables(text string, tables []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var ours strings.Builder
-	for _, t := range tables {
-		ours.WriteString(withMark(t))
-	}
-	if had == ours.String() {
+	if slices.Equal(had, tables) {
 		return text, nil
 	}
-	if had == "" {
+	if len(had) == 0 {
 		at = len(rest)
 	}
+	var ours strings.Builder
+	for i, t := range tables {
+		ended := ""
+		if i == 0 && at > 0 && rest[at-1] != '\n' {
+			ended = endedBy
+		}
+		_, _ = fmt.Fprintf(&ours, "\n%s%d lines, %s%s\n%s", markBegins, strings.Count(t, "\n"), hash(t), ended, t)
+	}
 	out := rest[:at] + ours.String() + rest[at:]
+	if len(tables) == 0 {
+		return out, nil
+	}
 	var v map[string]any
 	if err := toml.Unmarshal([]byte(out), &v); err != nil {
 		if err := toml.Unmarshal([]byte(text), &v); err != nil {
@@ -46,10 +54,8 @@ func setTables(text string, tables []string) (string, error) {
 	return out, nil
 }
 
-// withMark is a table with its mark. It begins with an end of line, which ends the text before it or makes an empty line.
-func withMark(table string) string {
-	return fmt.Sprintf("\n%s%d lines, %s\n%s", markBegins, strings.Count(table, "\n"), hash(table), table)
-}
+// endedBy is in the mark of a table when the end of line before it is ours, since the text had none.
+const endedBy = ", after an unended line"
 
 func hash(s string) string {
 	sum := sha256.Sum256([]byte(s))
@@ -57,38 +63,40 @@ func hash(s string) string {
 }
 
 // cutTables gives the text without our tables, the place where the first one was, and our tables in their order.
-func cutTables(text string) (rest string, at int, ours string, err error) {
+func cutTables(text string) (rest string, at int, ours []string, err error) {
 	at = -1
 	for {
-		i := strings.Index(text, "\n"+markBegins)
-		if i < 0 && at < 0 && strings.HasPrefix(text, markBegins) { // the empty line before it is gone
-			text, i = "\n"+text, 0
-		}
+		i := strings.Index("\n"+text, "\n"+markBegins)
 		if i < 0 {
 			return rest + text, max(at, 0), ours, nil
 		}
-		mark, after, ok := strings.Cut(text[i+1+len(markBegins):], "\n")
-		count, sum, _ := strings.Cut(strings.TrimSpace(mark), " lines, ")
+		mark, after, ok := strings.Cut(text[i+len(markBegins):], "\n")
+		mark, ended := strings.CutSuffix(strings.TrimSpace(mark), endedBy)
+		count, sum, _ := strings.Cut(mark, " lines, ")
 		n, convErr := strconv.Atoi(count)
 		if !ok || convErr != nil {
-			return "", 0, "", errEdited
+			return "", 0, nil, errEdited
 		}
 		end := 0
 		for range n {
 			j := strings.IndexByte(after[end:], '\n')
 			if j < 0 {
-				return "", 0, "", errEdited
+				return "", 0, nil, errEdited
 			}
 			end += j + 1
 		}
 		if hash(after[:end]) != sum {
-			return "", 0, "", errEdited
+			return "", 0, nil, errEdited
 		}
-		rest += text[:i]
+		// The empty line before the mark is ours; what ends a line of somebody else is not.
+		before := text[:i]
+		if rest += before; ended || before == "\n" || strings.HasSuffix(before, "\n\n") {
+			rest = strings.TrimSuffix(rest, "\n")
+		}
 		if at < 0 {
 			at = len(rest)
 		}
-		ours += withMark(after[:end])
+		ours = append(ours, after[:end])
 		text = after[end:]
 	}
 }

@@ -1,0 +1,4 @@
+package install
+
+// SetTables is for tests.
+var SetTables = setTables
