@@ -80,7 +80,8 @@ var toolRows = map[string]toolRow{
 	"get_context":          {`{"conversation_id":"{room}","tier":2}`, bothInRoom, nobody, taken},
 	"get_context_brief":    {`{"conversation_id":"{room}"}`, bothInRoom, nobody, taken},
 	"get_memory":           {`{"conversation_id":"{room}"}`, bothInRoom, nobody, taken},
-	"update_memory":        {`{"conversation_id":"{room}","changes":{"summary":"x"}}`, bothInRoom, nobody, taken},
+	// What all agents of the room will be told asks once text from outside was there.
+	"update_memory": {`{"conversation_id":"{room}","changes":{"summary":"x"}}`, "in in not_found not_found approval_required", "not_found not_found not_found not_found approval_required", taken},
 	// Who may ask an agent may have it remember; what is recalled for whom: TestK4_RecallIsFilteredByWhoAsks.
 	"get_agent_memories":  {`{}`, everyone, everyone, taken},
 	"get_family_memories": {`{}`, everyone, everyone, taken},

@@ -21,7 +21,7 @@ func (t *MemoryTools) updateMemory() Tool {
 					`"changes":{"type":"object","minProperties":1,"description":"Merged into the memory: null removes a key, objects are merged, everything else is replaced."},` +
 					`"reason":{"type":"string","maxLength":500}},"required":["conversation_id","changes"]}`),
 			},
-			DisplayName: "Write the memory of a room", Tags: []string{"memory"}, Limits: tool.Limits{PerMinute: 20},
+			DisplayName: "Write the memory of a room", Tags: []string{"memory"}, Risk: tool.High, Limits: tool.Limits{PerMinute: 20},
 		},
 		Handle: t.runUpdateMemory,
 	}

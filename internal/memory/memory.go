@@ -172,7 +172,7 @@ const (
 )
 
 // SaveTx stores a cleaned Write of an agent. What stands under its category and key and
-// may not be replaced is ErrExists. memory_full: the agent remembers as much as it may.
+// may not be replaced is ErrExists; an untrusted Write replaces only what was untrusted. memory_full: the agent remembers as much as it may.
 func SaveTx(ctx context.Context, tx *pg.Tx, agent id.Participant, w Write, mode Mode) (Memory, error) {
 	m, ok, err := one(ctx, tx, saveSQL, id.New[id.Memory](), agent, w.Category, w.Key, w.Content, w.Confidence, w.Description, w.Tags, jsonb(w.Metadata),
 		w.SourceConversationID, w.SourceMessageID, w.SourceTaskID, w.CallerID, w.Untrusted, MaxOfAgent, string(mode))

@@ -24,7 +24,7 @@ const (
 			description = CASE WHEN $7::text IS NULL THEN m.description ELSE nullif($7::text, '') END, tags = coalesce($8::text[], m.tags),
 			metadata = coalesce($9::jsonb, m.metadata), source_conversation_id = EXCLUDED.source_conversation_id, source_message_id = EXCLUDED.source_message_id,
 			source_task_id = EXCLUDED.source_task_id, caller_id = EXCLUDED.caller_id, untrusted = EXCLUDED.untrusted, updated_at = EXCLUDED.updated_at
-			WHERE $16::text = 'replace' OR ($16::text = 'replace_own' AND m.caller_id = EXCLUDED.caller_id)
+			WHERE (m.untrusted OR NOT EXCLUDED.untrusted) AND ($16::text = 'replace' OR ($16::text = 'replace_own' AND m.caller_id = EXCLUDED.caller_id))
 		RETURNING ` + agentColumns
 
 	saveFamilySQL = `INSERT INTO family_memories AS m (id, owner_id, organization_id, category, key, content, confidence, description, tags, metadata, ` + source + `,
@@ -37,7 +37,7 @@ const (
 			description = CASE WHEN $8::text IS NULL THEN m.description ELSE nullif($8::text, '') END, tags = coalesce($9::text[], m.tags),
 			metadata = coalesce($10::jsonb, m.metadata), source_conversation_id = EXCLUDED.source_conversation_id, source_message_id = EXCLUDED.source_message_id,
 			source_task_id = EXCLUDED.source_task_id, last_written_by = EXCLUDED.last_written_by, untrusted = EXCLUDED.untrusted, updated_at = EXCLUDED.updated_at
-			WHERE $17::boolean
+			WHERE $17::boolean AND (m.untrusted OR NOT EXCLUDED.untrusted)
 		RETURNING ` + familyColumns
 
 	existsSQL = `SELECT EXISTS (SELECT 1 FROM agent_memories WHERE agent_id = $1::uuid AND category = $2::text AND key = $3::text)`
