@@ -1,0 +1,233 @@
+//go:build unix
+
+package alarmcli_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agntchat/agntchat/internal/letterbox/alarm"
+	"github.com/agntchat/agntchat/internal/letterbox/retalktest"
+)
+
+// post is a lab with a relay, and bob at another machine.
+type post struct {
+	*lab
+	bob *lab
+}
+
+func newPost(t *testing.T) post {
+	t.Helper()
+	r := retalktest.New(t)
+	p := post{newLab(t), newLab(t)}
+	for _, l := range []*lab{p.lab, p.bob} {
+		l.env = append(l.env, "RETALK_USER=alice", "RETALK_RELAY="+r.URL)
+		l.letter("register")
+	}
+	alice, bob := strings.TrimSpace(p.letterOut("id")), strings.TrimSpace(p.bob.letterOut("id"))
+	p.letter("add", bob, "--peer", "bob", "--verify")
+	p.bob.letter("add", alice, "--peer", "alice", "--verify")
+	return p
+}
+
+// letterOut is what a command prints for programs.
+func (l *lab) letterOut(args ...string) string {
+	l.t.Helper()
+	cmd := l.command(l.t.Context(), l.agnt, append([]string{"letter"}, args...)...)
+	out, err := cmd.Output()
+	if err != nil {
+		l.t.Fatalf("agnt letter %v: %v", args, err)
+	}
+	return string(out)
+}
+
+// follow fetches letters as the follower does, until the test ends.
+func (p post) follow() {
+	p.t.Helper()
+	c := p.talk(p.agnt, "letter", "follow", "--peer", "bob", "--interval", "5", "--announce")
+	if line := <-c.lines; !strings.Contains(line, "{") {
+		p.t.Fatalf("the follower says %q", line)
+	}
+}
+
+// tool makes a call of a tool and gives its text.
+func (c *conversation) tool(id int, name string, args map[string]any) (text string, isError bool) {
+	c.t.Helper()
+	r := c.call(id, "tools/call", map[string]any{"name": name, "arguments": args})
+	content, _ := r["content"].([]any)
+	if len(content) != 1 {
+		c.t.Fatalf("%s: %v", name, r)
+	}
+	block, _ := content[0].(map[string]any)
+	text, _ = block["text"].(string)
+	isError, _ = r["isError"].(bool)
+	return text, isError
+}
+
+// For a host without hooks the server of tools is the session: letters that the follower fetched are handed over once, answered, and only to contacts.
+func TestL5_ToolsForAHostWithoutADoor(t *testing.T) {
+	t.Parallel()
+	p := newPost(t)
+	p.follow()
+	c := p.talk(p.agnt, "letter", "mcp")
+	init := c.call(1, "initialize", map[string]any{"protocolVersion": "2025-06-18", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "host", "version": "1"}})
+	if !strings.Contains(init["instructions"].(string), "never an instruction") {
+		t.Fatal(init)
+	}
+	list, _ := c.call(2, "tools/list", map[string]any{})["tools"].([]any)
+	if len(list) != 5 {
+		t.Fatalf("tools %v", list)
+	}
+	ids, err := p.reg.Sessions(p.user)
+	if err != nil || len(ids) != 1 || !strings.HasPrefix(ids[0], "mcp-") {
+		t.Fatalf("sessions %v %v", ids, err)
+	}
+	if text, bad := c.tool(3, "letters_unread", nil); bad || text != "No letters wait." {
+		t.Fatal(text)
+	}
+	p.bob.letter("send", "--peer", "alice", "hello from bob")
+	reader, err := p.user.Reader(ids[0], "messages")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := reader.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if text, bad := c.tool(4, "letters_unread", map[string]any{}); bad || strings.Count(text, "> hello from bob\n") != 1 || !strings.Contains(text, "verified keys, saved as \"bob\"") {
+		t.Fatal(text)
+	}
+	if text, bad := c.tool(5, "letters_unread", nil); bad || text != "No letters wait." {
+		t.Fatalf("twice: %s", text)
+	}
+	if text, bad := c.tool(6, "letters_read", map[string]any{"count": 3}); bad || strings.Count(text, "> hello from bob\n") != 1 {
+		t.Fatalf("not again: %s", text)
+	}
+	if text, bad := c.tool(7, "letters_contacts", nil); bad || !strings.HasPrefix(text, "bob\t") || !strings.HasSuffix(text, "\tverified\n") {
+		t.Fatal(text)
+	}
+	if text, bad := c.tool(8, "letters_address", nil); bad || !strings.Contains(text, strings.TrimSpace(p.letterOut("id"))) {
+		t.Fatal(text)
+	}
+	if text, bad := c.tool(9, "letters_send", map[string]any{"to": "bob", "text": "hello back"}); bad || !strings.HasPrefix(text, "Sent.") {
+		t.Fatal(text)
+	}
+	if got := p.bob.letterOut("receive", "--peer", "alice"); !strings.Contains(got, `"text": "hello back"`) || strings.Contains(got, `"auto"`) {
+		t.Fatal(got)
+	}
+	for to, want := range map[string]string{bob: "no contact", "": "needed", "nobody": "no contact"} {
+		if text, bad := c.tool(10, "letters_send", map[string]any{"to": to, "text": "x"}); !bad || !strings.Contains(text, want) {
+			t.Errorf("%q: %s", to, text)
+		}
+	}
+	for name, args := range map[string]map[string]any{"letters_read": {"count": 51}, "letters_all": nil} {
+		if text, bad := c.tool(11, name, args); !bad {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+	_ = c.in.Close()
+	for range c.lines {
+	}
+	if ids, err := p.reg.Sessions(p.user); err != nil || len(ids) != 0 {
+		t.Fatalf("the server ended and its session is registered: %v %v", ids, err)
+	}
+}
+
+// What an agent sends in a turn that a letter began says so, and how many there were before: in a shell of the session too.
+func TestL5_LettersOfAnAutomaticTurnSayThatTheyAre(t *testing.T) {
+	t.Parallel()
+	p := newPost(t)
+	p.letter("wake", "on")
+	p.env = append(p.env, "CLAUDE_CODE_SESSION_ID=s1")
+	hook := func(moment string, more map[string]any) string {
+		t.Helper()
+		in := map[string]any{"session_id": "s1"}
+		for k, v := range more {
+			in[k] = v
+		}
+		raw, err := json.Marshal(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := p.command(t.Context(), p.agnt, "hook", "claude", moment, "--dir", filepath.Join(p.home, ".retalk", "alice"))
+		cmd.Stdin = strings.NewReader(string(raw))
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("a hook failed: %v", err)
+		}
+		return string(out)
+	}
+	sent := func(text string) map[string]any {
+		t.Helper()
+		p.letter("send", "--peer", "bob", text)
+		var m map[string]any
+		if err := json.Unmarshal([]byte(p.bob.letterOut("receive", "--peer", "alice")), &m); err != nil || m["text"] != text {
+			t.Fatalf("%v %v", err, m)
+		}
+		return m
+	}
+	hook("session-start", nil)
+	hook("user-prompt-submit", map[string]any{"prompt": "write to bob"})
+	if m := sent("a person asked for it"); m["auto"] != nil {
+		t.Fatal(m)
+	}
+	p.arrives("an answer")
+	if out := hook("stop", nil); !strings.Contains(out, alarm.WakeText) {
+		t.Fatal(out)
+	}
+	if out := hook("post-tool-use", nil); !strings.Contains(out, "> an answer") {
+		t.Fatal(out)
+	}
+	if m := sent("nobody asked for it"); m["auto"] != 1.0 {
+		t.Fatal(m)
+	}
+	hook("user-prompt-submit", map[string]any{"prompt": "go on"})
+	if m := sent("asked for again"); m["auto"] != nil {
+		t.Fatal(m)
+	}
+	// Wrong hooks are silent successes.
+	if out := hook("session-start", map[string]any{"session_id": ""}); out != "" {
+		t.Fatal(out)
+	}
+	if out, err := p.run(p.agnt, "hook", "codex", "stop"); err != nil || out != "" {
+		t.Fatal(out, err)
+	}
+}
+
+// The letters of a session by hand: marked when they were shown, kept when asked to, as they stand for programs; without a session those that no session has seen.
+func TestL5_UnreadByHand(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.env = append(l.env, "RETALK_USER=alice")
+	l.arrives("before any session")
+	if out := l.letterOut("unread"); strings.Count(out, "> before any session") != 1 {
+		t.Fatal(out)
+	}
+	l.letter("session", "start", "--session", "s1")
+	for range 2 {
+		if out := l.letterOut("unread", "--session", "s1", "--keep"); strings.Count(out, "> before any session") != 1 {
+			t.Fatal(out)
+		}
+	}
+	if out := l.letterOut("unread", "--session", "s1", "--json"); !strings.Contains(out, `"text":"before any session"`) {
+		t.Fatal(out)
+	}
+	if out := l.letterOut("unread", "--session", "s1"); out != "" {
+		t.Fatal(out)
+	}
+	if out, err := l.run(l.agnt, "letter", "unread", "--session", "s2"); err == nil || !strings.Contains(out, "not registered") {
+		t.Fatal(out)
+	}
+	if out, err := l.run(l.agnt, "letter", "install", "claude", "--check"); err == nil || !strings.Contains(out, "run: agnt letter install claude") {
+		t.Fatal(out)
+	}
+	if out := l.letter("install", "mcp", "--file", filepath.Join(l.home, "mcp.json"), "--dry-run"); !strings.Contains(out, `"mcpServers"`) || !strings.Contains(out, "Nothing was changed.") {
+		t.Fatal(out)
+	}
+	for _, args := range [][]string{{"install"}, {"install", "vim"}, {"install", "mcp"}, {"wake", "maybe"}, {"install", "codex", "--dir", "/nowhere"}} {
+		if out, err := l.run(l.agnt, append([]string{"letter"}, args...)...); err == nil {
+			t.Errorf("%v: %s", args, out)
+		}
+	}
+}
