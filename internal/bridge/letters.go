@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -83,6 +84,9 @@ func (k *letterKeeper) ready(s *store.Store) {
 // errNoAddresses is a server that keeps no letter addresses; there is nobody to report to.
 var errNoAddresses = errors.New("the server keeps no letter addresses")
 
+// errOtherAddress is a relay that does not take signatures for the address by which the bridge knows it.
+var errOtherAddress = errors.New("the relay is known by another address, which --letter-relay must give exactly: that of the server is its public address and /relay")
+
 // retry runs do until it succeeds or ctx ends, with growing pauses. It gives up on what time does not heal.
 func (k *letterKeeper) retry(ctx context.Context, what string, do func(context.Context) error) error {
 	for pause := letterPauseMin; ; pause = min(2*pause, letterPauseMax) {
@@ -91,7 +95,7 @@ func (k *letterKeeper) retry(ctx context.Context, what string, do func(context.C
 		switch {
 		case err == nil, errors.Is(err, errNoAddresses), ctx.Err() != nil:
 			return err
-		case refused != nil && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusUnprocessableEntity), errors.Is(err, store.ErrPassphrase), errors.Is(err, store.ErrDamaged), errors.Is(err, store.ErrNewer), errors.Is(err, post.ErrRelayAddress), errors.Is(err, os.ErrNotExist):
+		case refused != nil && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusUnprocessableEntity), errors.Is(err, store.ErrPassphrase), errors.Is(err, store.ErrDamaged), errors.Is(err, store.ErrNewer), errors.Is(err, post.ErrRelayAddress), errors.Is(err, errOtherAddress), errors.Is(err, os.ErrNotExist):
 			k.log.Error("letters are off: "+what, slog.Any("error", err))
 			return err
 		}
@@ -134,6 +138,9 @@ func (k *letterKeeper) keep(ctx context.Context, call session.Call) {
 	defer box.Close()
 	sync := func(ctx context.Context) error {
 		_, err := box.Sync(ctx, post.ResendDue)
+		if e, ok := errors.AsType[*post.RelayError](err); ok && strings.Contains(e.Text, letter.TextBadSignature) {
+			return fmt.Errorf("%w, not by %s (%w)", errOtherAddress, k.relay, err)
+		}
 		return err
 	}
 	// First the keys: an address that people see is one that they can verify and write to.

@@ -262,6 +262,7 @@ func TestL2_LetterIdentityOfTheBridge(t *testing.T) {
 	ends(r.URL, "", 0)                        // the passphrase is missing
 	ends(r.URL, filepath.Join(home, "nope"), 0)
 	ends(r.URL, passFile, 422)
+	ends(strings.Replace(r.URL, "127.0.0.1", "localhost", 1), passFile, 0) // not as the relay knows itself
 
 	// What a check says of each.
 	check := func(relay, passFile, want string) {

@@ -279,18 +279,12 @@ func (b *Box) upload(ctx context.Context, o store.Outgoing) (Problem, error) {
 // expire gives up a letter that nobody acknowledged for a month, or that would be encrypted again when it is two months old: its
 // recipient could not tell it from a new one any more (see [store.Tx.Looked]).
 func (b *Box) expire(ctx context.Context, o store.Outgoing) (p Problem, err error) {
-	err = b.store.Tx(ctx, func(tx *store.Tx) error {
-		switch {
-		case o.Created == 0: // a letter of this moment
-			return nil
-		case o.Body != "" && tx.Now()-o.Made <= sendFor.Seconds(), o.Body == "" && tx.Now()-o.Created <= store.RetryFor:
-			return nil
-		}
-		o.State, o.Problem = store.Dead, "not acknowledged in 30 days: its recipient may not read letters any more, or does not fetch yours"
-		p = Problem{o.ID, o.Peer, o.State, o.Problem}
-		return tx.CloseOutgoing(o)
-	})
-	return p, err
+	now := float64(b.store.Now().Unix())
+	if o.Created == 0 || o.Body != "" && now-o.Made <= sendFor.Seconds() || o.Body == "" && now-o.Created <= store.RetryFor {
+		return p, nil // a letter of this moment has no time yet
+	}
+	o.State, o.Problem = store.Dead, "not acknowledged in 30 days: its recipient may not read letters any more, or does not fetch yours"
+	return Problem{o.ID, o.Peer, o.State, o.Problem}, b.store.Tx(ctx, func(tx *store.Tx) error { return tx.CloseOutgoing(o) })
 }
 
 // reseal encrypts a refused letter once more, with a new session.

@@ -12,7 +12,8 @@ type Pickles struct {
 
 // Rekey changes the passphrase of an unlocked store: everything sealed is sealed anew in one transaction, so that the store opens
 // with the old passphrase or with the new one, whenever the process or the machine stops. It waits for letters that are being
-// handed on and keys that are being published; other processes that have the store open are told [ErrRekeyed] from then on.
+// handed on and keys that are being published; other processes that have the store open are told [ErrRekeyed] from then on. Nothing
+// else of this process may use s meanwhile.
 // Errors: [ErrLocked], [ErrRekeyed], [ErrDamaged].
 func (s *Store) Rekey(ctx context.Context, pass Passphrase, cost Cost, p Pickles) error {
 	if s.seal == nil {
