@@ -140,7 +140,7 @@ async function faultless(page) {
 
 test("K3 a tool is taken away and given back, and what was done is shown", async () => {
   const { page, sent, errors, close } = await visit(`/agents/${nova.id}?tab=tools`);
-  const soul = page.getByRole("switch", { name: /Rewrite the soul/ });
+  const soul = page.getByRole("switch", { name: /Rewrite its soul/ });
   await soul.waitFor();
   assert.equal(await soul.getAttribute("aria-checked"), "true");
   await soul.click();
@@ -149,7 +149,7 @@ test("K3 a tool is taken away and given back, and what was done is shown", async
   await page.getByText("88%").waitFor();
   await page.getByText("brought text from outside").waitFor();
   await page.getByText("Offered as soon as it has a use for it.").waitFor();
-  assert.ok(await page.getByRole("switch", { name: "End the turn" }).isDisabled());
+  assert.ok(await page.getByRole("switch", { name: "End its turn" }).isDisabled());
   assert.deepEqual(sent, [`DELETE /api/tools/update_soul/assign/${nova.id}`, "POST /api/tools/update_soul/assign"]);
   assert.deepEqual(errors, []);
   await close();
