@@ -56,7 +56,7 @@ func (c Config) letters(a Agent) (aside session.Aside, local []session.Local) {
 }
 
 func (c Config) keeper(a Agent) *letterKeeper {
-	k := &letterKeeper{dir: LetterDir(c.Home, a.ID), relay: a.Letters.Relay, agent: a.ID, passFile: c.LetterPassphraseFile, log: c.Log.With("agent_id", a.ID)}
+	k := &letterKeeper{dir: LetterDir(c.Home, a.ID), relay: a.Letters.Relay, agent: a.ID, passFile: c.LetterPassphraseFile, save: a.Letters.Tools, log: c.Log.With("agent_id", a.ID)}
 	if k.relay == "" {
 		k.relay = a.URL + "/relay"
 	}
@@ -65,6 +65,7 @@ func (c Config) keeper(a Agent) *letterKeeper {
 
 type letterKeeper struct {
 	dir, relay, agent, passFile string
+	save                        bool // letters, for the tools
 	log                         *slog.Logger
 
 	open  sync.RWMutex // held for reading while a tool uses the store
@@ -141,7 +142,10 @@ func (k *letterKeeper) keep(ctx context.Context, call session.Call) {
 		if e, ok := errors.AsType[*post.RelayError](err); ok && strings.Contains(e.Text, letter.TextBadSignature) {
 			return fmt.Errorf("%w, not by %s (%w)", errOtherAddress, k.relay, err)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return k.fetch(ctx, box)
 	}
 	// First the keys: an address that people see is one that they can verify and write to.
 	if k.retry(ctx, "publishing its keys", sync) != nil {
@@ -157,6 +161,21 @@ func (k *letterKeeper) keep(ctx context.Context, call session.Call) {
 			return
 		}
 	}
+}
+
+// fetch takes in what contacts wrote, for whoever reads it next, and hears what became of the agent's own letters: without it they
+// would be sent again for a month.
+func (k *letterKeeper) fetch(ctx context.Context, box *post.Box) error {
+	contacts, err := box.Contacts(ctx)
+	if err != nil || len(contacts) == 0 {
+		return err
+	}
+	o := post.ReceiveOptions{Save: k.save}
+	for _, c := range contacts {
+		o.Peers = append(o.Peers, c.Address)
+	}
+	_, err = box.Fetch(ctx, o)
+	return err
 }
 
 // withdraw tells the server that the agent has no address any more. The identity stays in its folder.

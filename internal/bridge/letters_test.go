@@ -208,6 +208,56 @@ func TestL5_ManyLettersComeInPieces(t *testing.T) {
 	}
 }
 
+// Between turns the bridge takes in what contacts wrote and hears of acknowledgements: the agent's letters leave its outbox though no
+// model looks, and what came waits, unacknowledged, for the next look.
+func TestL5_LettersAreTakenInBetweenTurns(t *testing.T) {
+	t.Parallel()
+	r := retalktest.New(t)
+	home := t.TempDir()
+	s := &server{reported: make(chan struct{}, 100)}
+	tool, stop := agentWith(t, home, r.URL, s, "")
+	<-s.reported
+	me := s.reports[0]["fingerprint"]
+	ada := person(t, r.URL)
+	addContact(t, LetterDir(home, "a1"), store.Contact{Address: ada.Me().Address, Name: "ada", Identity: ada.Me().IdentityKey, Signing: ada.Me().SigningKey})
+	says(t, tool("t1", "letters_send", `{"to":"ada","text":"first"}`), false, "Sent.")
+	if _, err := ada.Send(t.Context(), me, "crossing", false); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ada.Receive(t.Context(), post.ReceiveOptions{Peers: []string{me}}, func(post.Letter) error { return nil }); err != nil || got.Letters != 1 {
+		t.Fatalf("%+v %v", got, err)
+	}
+	stop()
+	// Started again, as once an hour while it runs.
+	tool, _ = agentWith(t, home, r.URL, s, "")
+	<-s.reported
+	if n := len(r.Mail(me)); n != 0 {
+		t.Fatalf("%d letters are left at the relay", n)
+	}
+	if n := len(r.Mail(ada.Me().Address)); n != 0 {
+		t.Fatalf("%d acknowledgements of a letter that no model has seen", n)
+	}
+	str, err := store.Open(t.Context(), LetterDir(home, "a1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = str.Close() }()
+	if err := str.Tx(t.Context(), func(tx *store.Tx) error {
+		rows, err := tx.Outbox()
+		if len(rows) > 0 {
+			t.Errorf("not acknowledged: %+v", rows)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	says(t, tool("t2", "letters_unread", ``), false, "> crossing")
+	if n := len(r.Mail(ada.Me().Address)); n != 1 {
+		t.Fatalf("%d acknowledgements", n)
+	}
+	says(t, tool("t2", "letters_read", ``), false, "> crossing")
+}
+
 // The identity is made once and proves itself; a passphrase protects it; a server without the route costs nothing but the report; a
 // report that is refused for good ends the letters, and says so.
 func TestL2_LetterIdentityOfTheBridge(t *testing.T) {
