@@ -140,6 +140,24 @@ func (o *Office) Peek(ctx context.Context, c Call, from string) ([]Letter, error
 	})
 }
 
+// answerSenders bounds the list of Senders.
+const answerSenders = 1000
+
+// Senders are the addresses whose letters for the caller could be handed out now, in no order. more says that there are further ones.
+func (o *Office) Senders(ctx context.Context, c Call) (list []string, more bool, err error) {
+	look := statement{sqlSenders, []any{c.Caller, unix(since(c.Now, o.Limits.LetterTTL)), c.Now, answerSenders + 1}, func(rows pgx.Rows) (err error) {
+		list, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	}}
+	if err := o.do(ctx, c, look, nil); err != nil {
+		return nil, false, err
+	}
+	if more = len(list) > answerSenders; more {
+		list = list[:answerSenders]
+	}
+	return list, more, nil
+}
+
 // Lease hands out the caller's letters, all or those of one sender, in the order of
 // arrival. Nobody else gets them while the lease lasts. The lease is empty when
 // there is no letter. End it by Collected or GiveBack; otherwise the letters come

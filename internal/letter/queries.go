@@ -76,6 +76,10 @@ SELECT known, refusal, id, sent_at, waiting, of_sender, bytes, total, total_byte
 WHERE recipient = $1 AND ($2 = '' OR sender = $2) AND sent_at + 0 > $3::double precision AND (lease_until IS NULL OR lease_until <= $4::timestamptz)
 ORDER BY id LIMIT $5::bigint`
 
+	// sqlSenders are the senders of what could be handed out.
+	sqlSenders = `SELECT DISTINCT sender FROM letters
+WHERE recipient = $1 AND sent_at + 0 > $2::double precision AND (lease_until IS NULL OR lease_until <= $3::timestamptz) LIMIT $4::bigint`
+
 	sqlShow = `SELECT id, sent_at, sender, mtype, body FROM letters
 WHERE id = ANY($1::bigint[]) AND (lease_until IS NULL OR lease_until <= $2::timestamptz)`
 
@@ -129,7 +133,7 @@ const (
 
 // statements lists all, for the test that plans them.
 var statements = []string{
-	sqlNonce, sqlMailboxExists, sqlPublish, sqlAddKeys, sqlUnclaimed, sqlCountKeys, sqlSeen, sqlKeys, sqlClaimKey, sqlSend, sqlLockMailbox, sqlWaiting,
+	sqlNonce, sqlMailboxExists, sqlPublish, sqlAddKeys, sqlUnclaimed, sqlCountKeys, sqlSeen, sqlKeys, sqlClaimKey, sqlSend, sqlLockMailbox, sqlWaiting, sqlSenders,
 	sqlDeleteLetter, sqlShow, sqlLease, sqlCollected, sqlGiveBack, sqlRefuse, sqlEvictRefusals, sqlKeyAllowed, sqlAddAPIKey, sqlAPIKeys, sqlSetDisabled,
 	sqlDropAPIKey, sqlSweepNonces, sqlSweepLetters, sqlSweepRefusals, sqlSweepKeys, sqlSweepMailboxes,
 }

@@ -414,6 +414,51 @@ func TestL1_LeaseHidesAndEnds(t *testing.T) {
 	}
 }
 
+// TestL1_WaitingSenders tells whose letters could be handed out, each once, and hands nothing out.
+func TestL1_WaitingSenders(t *testing.T) {
+	t.Parallel()
+	p := open(t, func(_ *relay.Config, l *letter.Limits) { l.LetterTTL = time.Hour })
+	a, b, to := relaytest.NewUser(), relaytest.NewUser(), p.user(0)
+	senders := func(u *relaytest.User) (out wire.Waiting) {
+		t.Helper()
+		p.ok(p.Call(p.ctx(), u, wire.ToolSenders, map[string]any{}, &out))
+		slices.Sort(out.Senders)
+		return out
+	}
+	if w := senders(to); w.Senders == nil || len(w.Senders) != 0 || w.More {
+		t.Errorf("of nobody: %+v", w)
+	}
+	p.send(a, to, "1")
+	p.send(a, to, "2")
+	p.send(b, to, "3")
+	want := []string{a.Address, b.Address}
+	slices.Sort(want)
+	for range 2 {
+		if w := senders(to); !slices.Equal(w.Senders, want) || w.More {
+			t.Errorf("%+v, want %v", w, want)
+		}
+	}
+	if w := senders(a); len(w.Senders) != 0 {
+		t.Errorf("of another mailbox: %+v", w)
+	}
+	var out wire.Leased
+	p.ok(p.Call(p.ctx(), to, wire.ToolLease, map[string]any{"peer": b.Address}, &out))
+	if w := senders(to); !slices.Equal(w.Senders, []string{a.Address}) {
+		t.Errorf("while one is handed out: %+v", w)
+	}
+	p.pass(31 * time.Second)
+	if w := senders(to); !slices.Equal(w.Senders, want) {
+		t.Errorf("after the lease: %+v", w)
+	}
+	p.pass(time.Hour)
+	if w := senders(to); len(w.Senders) != 0 {
+		t.Errorf("when the letters are too old: %+v", w)
+	}
+	if err := p.Call(p.ctx(), to, wire.ToolSenders, map[string]any{"peer": a.Address}, nil); err == nil {
+		t.Error("an argument was taken")
+	}
+}
+
 // TestL1_LeaseAndConfirm is the read of our own clients: nothing is deleted before
 // they say that it has arrived.
 func TestL1_LeaseAndConfirm(t *testing.T) {

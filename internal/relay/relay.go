@@ -154,7 +154,7 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 func (r *Relay) info(w http.ResponseWriter) {
 	l := r.office.Limits
 	_ = answer(w, http.StatusOK, wire.Info{
-		MaxGroupSize: r.cfg.MaxGroupSize, Events: "/" + eventsPath, Tools: []string{wire.ToolEvents, wire.ToolLease, wire.ToolConfirm},
+		MaxGroupSize: r.cfg.MaxGroupSize, Events: "/" + eventsPath, Tools: []string{wire.ToolEvents, wire.ToolLease, wire.ToolConfirm, wire.ToolSenders},
 		Limits: &wire.Limits{
 			MaxBody: r.cfg.MaxBody, RatePerMinute: r.cfg.RatePerMinute, RateBurst: r.cfg.RateBurst,
 			MaxMailbox: l.Mailbox, MaxMailboxPerSender: l.PerSender, MaxMailboxBytes: l.MailboxBytes, MaxOneTimeKeys: l.OneTimeKeys,

@@ -35,6 +35,7 @@ var tools = byName(
 	tool{wire.ToolEvents, nil, nil, signedAsGiven, (*Relay).events},
 	tool{wire.ToolLease, nil, []string{"peer"}, signedWhenSet, (*Relay).leaseMessages},
 	tool{wire.ToolConfirm, []string{"lease"}, nil, signedAsGiven, (*Relay).confirmMessages},
+	tool{wire.ToolSenders, nil, nil, signedAsGiven, (*Relay).waitingSenders},
 )
 
 func byName(list ...tool) map[string]tool {
@@ -328,6 +329,18 @@ func (r *Relay) leaseMessages(w http.ResponseWriter, q *request) error {
 		return err
 	}
 	_ = answer(w, http.StatusOK, wire.Leased{Lease: lease, Seconds: int(r.office.Limits.Lease.Seconds()), Messages: messages(list)})
+	return nil
+}
+
+func (r *Relay) waitingSenders(w http.ResponseWriter, q *request) error {
+	list, more, err := r.office.Senders(q.http.Context(), q.call())
+	if err != nil {
+		return err
+	}
+	if list == nil {
+		list = []string{}
+	}
+	_ = answer(w, http.StatusOK, wire.Waiting{Senders: list, More: more})
 	return nil
 }
 

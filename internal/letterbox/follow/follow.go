@@ -97,7 +97,7 @@ type Follower struct {
 	c     Config
 	wake  chan struct{}
 	whole atomic.Bool // the next look looks at everything
-	peers int         // how many the last look asked for; only Run reads and writes it
+	asked int         // of how many senders the last look asked for letters; only Run reads and writes it
 
 	telling sync.Mutex // orders calls of changed
 	mu      sync.Mutex
@@ -191,7 +191,7 @@ func (f *Follower) Run(ctx context.Context) error {
 		f.update(func(r *Report) { r.State, r.Reason, r.Last, r.Failures = Following, "", time.Now(), 0 })
 		now := f.Report()
 		due.done(time.Now(), t, f.c, now.Push, now.Letters > before)
-		looked, rest := time.Now(), gap(f.peers)
+		looked, rest := time.Now(), gap(f.asked)
 		if hinted = f.wait(ctx, max(due.next(looked, f.c), rest), true); hinted && !f.whole.Load() {
 			f.wait(ctx, rest-time.Since(looked), false)
 		}
@@ -263,7 +263,6 @@ func (f *Follower) letters(ctx context.Context, upkeep bool) error {
 	if err != nil {
 		return err
 	}
-	f.peers = len(peers)
 	f.update(func(r *Report) { r.Missing = missing })
 	// Letters first: what is in the store already needs no relay.
 	if len(peers) > 0 {
@@ -271,6 +270,7 @@ func (f *Follower) letters(ctx context.Context, upkeep bool) error {
 		o.Peers, o.All = peers, false
 		got, err := f.c.Box.Poll(ctx, o, func(l post.Letter) error { return f.spool(ctx, l) })
 		f.tell(got)
+		f.asked = got.Asked
 		if err != nil {
 			return err
 		}

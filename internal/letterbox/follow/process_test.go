@@ -416,3 +416,26 @@ func TestL3_KeysAndOutboxAreLookedAfter(t *testing.T) {
 	})
 	contains(t, w.do("bob", "receive", "--peer", "alice"), "lost with the relay")
 }
+
+// Who follows many people asks a relay of ours whose letters wait, and fetches those alone; a stranger's stay where they are.
+func TestL3_FollowingManyCostsFewCalls(t *testing.T) {
+	t.Parallel()
+	w := ourWorld(t)
+	w.people("alice", "bob", "carol", "dave", "erin")
+	w.do("alice", "contacts", "--remove", "erin")
+	w.do("carol", "send", "--peer", "alice", "one of many")
+	w.do("erin", "send", "--peer", "alice", "not a contact any more")
+	count := func(tool string) int {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.calls[tool]
+	}
+	before := count(wire.ToolLease)
+	contains(t, w.do("alice", "receive", "--peer", "bob", "--peer", "carol", "--peer", "dave"), "one of many")
+	equal(t, "fetched from", count(wire.ToolLease)-before, 1)
+	equal(t, "asked whose letters wait", count(wire.ToolSenders), 1)
+	w.do("dave", "send", "--peer", "alice", "another")
+	w.start("alice", "--peer", follow.AllContacts)
+	w.until("the letter", func() bool { return len(w.inbox("alice")) == 1 })
+	equal(t, "inbox", texts(w.inbox("alice")), "[another]")
+}

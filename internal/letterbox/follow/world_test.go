@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -66,6 +68,9 @@ type world struct {
 	url   string
 	plain *retalktest.Relay // nil when the relay is ours
 	ids   map[string]string
+
+	mu    sync.Mutex
+	calls map[string]int // to a relay of ours, by tool
 }
 
 // plainWorld has a relay as retalk's: it offers no push.
@@ -84,10 +89,24 @@ func ourWorld(t *testing.T) *world {
 		Office: &letter.Office{DB: pgtest.DB(t), Limits: letter.Limits{Lease: 2 * time.Second}}, Audiences: []string{url}, Address: func(*http.Request) string { return "192.0.2.1" },
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Clock: time.Now, MaxBody: 1 << 20, Timeout: time.Minute, MaxGroupSize: 100,
 	})
-	s.Config.Handler = r
+	w := &world{t: t, tmp: t.TempDir(), url: url, ids: map[string]string{}, calls: map[string]int{}}
+	s.Config.Handler = http.HandlerFunc(func(out http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			return
+		}
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		var call struct{ Tool string }
+		if json.Unmarshal(body, &call) == nil {
+			w.mu.Lock()
+			w.calls[call.Tool]++
+			w.mu.Unlock()
+		}
+		r.ServeHTTP(out, req)
+	})
 	s.Start()
 	t.Cleanup(func() { r.Close(); s.Close() })
-	return &world{t: t, tmp: t.TempDir(), url: url, ids: map[string]string{}}
+	return w
 }
 
 func (w *world) home(who string) string { return filepath.Join(w.tmp, "home-"+who) }

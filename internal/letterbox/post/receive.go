@@ -25,6 +25,7 @@ type ReceiveOptions struct {
 // Received is what a receive did beside handing letters on.
 type Received struct {
 	Letters    int
+	Asked      int       // how many senders the relay was asked for; each is a call
 	Unreadable []Failure // letters that could not be opened; their senders were asked for another copy
 	Skipped    []Failure // what was left alone: senders the relay knows no keys of, control letters that make no sense
 }
@@ -78,7 +79,9 @@ func (b *Box) reception(o ReceiveOptions) (*reception, []string, error) {
 }
 
 func (r *reception) poll(ctx context.Context, targets []string, deliver func(Letter) error) (Received, error) {
-	for _, peer := range targets {
+	ask := r.box.relay.waiting(ctx, targets)
+	r.done.Asked = len(ask)
+	for _, peer := range ask {
 		if err := r.box.relay.read(ctx, peer, func(m letter.Message) error { return r.keep(ctx, m) }); err != nil {
 			// What came before is in the store and will be handed on by the next run; a letter must not wait for that.
 			return r.done, errors.Join(err, r.handOn(ctx, targets, deliver))

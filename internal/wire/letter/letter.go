@@ -31,6 +31,7 @@ const (
 	ToolEvents  = "events"           // the push hint, an event stream
 	ToolLease   = "lease_messages"   // read, and delete only when confirmed
 	ToolConfirm = "confirm_messages" // what was leased has arrived
+	ToolSenders = "waiting_senders"  // whose letters wait
 )
 
 // Parts of texts that programs look for (letters.md 1.1). Longer texts contain them.

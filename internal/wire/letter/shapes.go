@@ -128,6 +128,13 @@ type Confirmed struct {
 	Deleted int `json:"deleted"`
 }
 
+// Waiting answers waiting_senders (ours, no args): the addresses whose letters could be handed out now, each once. Nothing is
+// handed out by that. More says that there are further ones: then all have to be asked for.
+type Waiting struct {
+	Senders []string `json:"senders"`
+	More    bool     `json:"more"`
+}
+
 // OK answers nack. Args: hash (hex SHA-256 of the body), sig over NackText.
 type OK struct {
 	OK bool `json:"ok"`
