@@ -143,6 +143,8 @@ type Approval struct {
 	DecidersNeeded int     // different people who have to allow it: 1 or 2
 	ProposedAction *string // what one of two deciders wants to run instead
 	ProposedHash   *string
+	TurnQueueID    id.QueueItem // the delivery whose run asked, and its claim; zero when it is not told
+	TurnGeneration *int64
 	Overdue        bool // pending, and its time is over: it expires as soon as somebody looks
 }
 

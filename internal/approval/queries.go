@@ -3,14 +3,14 @@ package approval
 const columns = `id, organization_id, agent_id, conversation_id, task_id, source, tool_name, action, action_hash, edited_action, edited_hash,
   description, reason, risk, scope_kind, scope_facet, approvers, status, decided_by, decided_at, decision_scope, decision_text, grant_id,
   durable, executor_id, run_id, tool_use_id, resume, used_at, use_key, told_at, told_executor_id, told_queue_id, told_generation, told_outcome,
-  expires_at, inserted_at, deciders_needed, proposed_action, proposed_hash, (status = 'pending' AND expires_at <= clock_timestamp()) AS overdue`
+  expires_at, inserted_at, deciders_needed, proposed_action, proposed_hash, turn_queue_id, turn_generation, (status = 'pending' AND expires_at <= clock_timestamp()) AS overdue`
 
 const (
 	queryInsert = `INSERT INTO approvals (id, organization_id, agent_id, conversation_id, task_id, source, tool_name, action, action_hash, description, reason, risk,
-  scope_kind, scope_facet, approvers, status, grant_id, decided_at, used_at, durable, executor_id, run_id, tool_use_id, resume, expires_at, deciders_needed)
+  scope_kind, scope_facet, approvers, status, grant_id, decided_at, used_at, durable, executor_id, run_id, tool_use_id, resume, expires_at, deciders_needed, turn_queue_id, turn_generation)
 VALUES ($1::uuid, $2::uuid, $3::uuid, $4::uuid, $5::uuid, $6::text, $7::text, $8::text, $9::text, $10::text, $11::text, $12::text, $13::text, $14::text, $15::uuid[],
   CASE WHEN $16::uuid IS NULL THEN 'pending' ELSE 'approved' END, $16::uuid, CASE WHEN $16::uuid IS NOT NULL THEN now() END, NULL,
-  $17::bool, $18::uuid, $19::text, $20::text, $21::text, now() + make_interval(secs => $22::float8), $23::integer)
+  $17::bool, $18::uuid, $19::text, $20::text, $21::text, now() + make_interval(secs => $22::float8), $23::integer, $24::uuid, $25::bigint)
 RETURNING ` + columns
 
 	queryOne  = `SELECT ` + columns + ` FROM approvals WHERE id = $1::uuid`
@@ -22,6 +22,12 @@ RETURNING ` + columns
 	queryOfCall = `SELECT ` + columns + ` FROM approvals
 WHERE agent_id = $1::uuid AND run_id = $2::text AND tool_use_id IS NOT DISTINCT FROM $3::text AND action_hash = $4::text
 ORDER BY inserted_at DESC LIMIT 1 FOR UPDATE`
+
+	// Of earlier claims of the same delivery: what is open, and what was decided and has reached nobody.
+	queryOrphans = `SELECT ` + columns + ` FROM approvals
+WHERE turn_queue_id = $1::uuid AND turn_generation < $2::bigint AND agent_id = $3::uuid AND durable
+  AND (status = 'pending' OR (told_at IS NULL AND status IN ('approved', 'edited', 'denied', 'expired') AND grant_id IS NULL))
+ORDER BY inserted_at DESC, id LIMIT 100 FOR UPDATE`
 
 	// What a polling bridge, or a tool of the server, asked before for the same action at the same place.
 	querySame = `SELECT ` + columns + ` FROM approvals
@@ -75,6 +81,8 @@ FROM queued_approvals q WHERE q.approval_id IN (SELECT a.id FROM approvals a WHE
 	queryRowsOfTask = `SELECT q.id FROM queued_approvals q WHERE q.approval_id IN (SELECT a.id FROM approvals a WHERE a.task_id = $1::uuid AND a.durable)`
 
 	queryTaskOfRow = `SELECT a.task_id FROM queued_approvals q JOIN approvals a ON a.id = q.approval_id WHERE q.id = $1::uuid`
+
+	queryRowOfApproval = `SELECT q.id FROM queued_approvals q WHERE q.approval_id = $1::uuid AND q.lease_until IS NULL`
 
 	queryUnblame = `UPDATE queued_approvals SET attempt = greatest(attempt - 1, 0) WHERE id = ANY($1::uuid[])`
 

@@ -24,7 +24,7 @@ func TestM2_StatementsPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, sql := range []string{
-		queryInsert, queryOne, queryLock, queryOpenOfRun, queryOfCall, querySame, queryCountOpen, queryAct, queryUse, queryDue, queryOpenOfRoom, queryOpenOfAgent, queryOpenOfTask, queryRunOfTask, queryRowsOfTask, queryTaskOfRow,
+		queryInsert, queryOne, queryLock, queryOpenOfRun, queryOfCall, querySame, queryCountOpen, queryAct, queryUse, queryDue, queryOpenOfRoom, queryOpenOfAgent, queryOpenOfTask, queryRunOfTask, queryRowsOfTask, queryTaskOfRow, queryOrphans, queryRowOfApproval,
 		queryTold, queryByQueue, queryEnqueue, queryInFlight, queryWaiting, queryRowAgent, queryRowsOfRoom, queryRoomsInWork, queryUnblame, queryRemoveOf,
 		queryGrant, queryGrantsFor, queryCountGrants, queryUseGrant, queryRevoke, queryRevokeAll,
 		queryAskCredential, queryLockCredential, queryCountCredentials, queryResolveCredential, queryDueCredentials, querySealedCredential, queryForgetCredential, queryForgetCredentials,
@@ -35,7 +35,7 @@ func TestM2_StatementsPlan(t *testing.T) {
 			t.Errorf("reads a whole table:\n%s\n%s", sql, plan)
 		}
 	}
-	for _, sql := range NewQueue(time.Minute, time.Hour).Statements() {
+	for _, sql := range NewQueue(time.Minute, time.Hour, "EXISTS (SELECT 1 FROM queued_messages h WHERE h.conversation_id = a.conversation_id)").Statements() {
 		pgtest.PlanOn(t, conn, sql) // their plans are tested in claim
 	}
 }

@@ -25,12 +25,25 @@ type Waiting struct {
 	ApprovalID id.Approval
 }
 
-// NewQueue makes the queue; lease is a claim's life after its last sign, most its
-// life in all.
-func NewQueue(lease, most time.Duration) *Queue {
+// NewQueue makes the queue; lease is a claim's life after its last sign, most its life
+// in all. busy is a condition over the request a under which the run of a turn waits,
+// "" for none: the agent runs another turn in its conversation. Runs of tasks have
+// a lane of their own.
+func NewQueue(lease, most time.Duration, busy string) *Queue {
+	barred := ""
+	if busy != "" {
+		barred = `EXISTS (SELECT 1 FROM approvals a WHERE a.id = c.approval_id AND a.task_id IS NULL AND ` + busy + `)`
+	}
 	return &Queue{Lease: lease, rows: claim.New[Waiting](claim.Table{
-		Name: "queued_approvals", NoConversations: true, BoundColumn: "bound_executor_id", Payload: []string{"approval_id"}, Lease: lease, MaxLease: most,
+		Name: "queued_approvals", NoConversations: true, BoundColumn: "bound_executor_id", Payload: []string{"approval_id"}, Lease: lease, MaxLease: most, Barred: barred,
 	})}
+}
+
+// HeldIn is the condition that a run of an agent's turn is being resumed in a
+// conversation, over two expressions of a statement.
+func HeldIn(agent, conversation string) string {
+	return `EXISTS (SELECT 1 FROM queued_approvals r JOIN approvals x ON x.id = r.approval_id AND x.task_id IS NULL
+      WHERE r.agent_id = ` + agent + ` AND r.lease_until IS NOT NULL AND x.conversation_id = ` + conversation + `)`
 }
 
 // EnqueueTx makes the run of a durable request hear of its decision, once.
@@ -173,6 +186,13 @@ func IsRow(ctx context.Context, q pg.Querier, agent id.Participant, item id.Queu
 // runs are not told any more. It returns them as they were.
 func (q *Queue) StopTx(ctx context.Context, tx *pg.Tx, room id.Conversation, agent id.Participant) ([]Waiting, error) {
 	return q.stop(ctx, tx, queryRowsOfRoom, room, agent)
+}
+
+// TakeOverTx ends the row of a decision that nobody holds: its run is gone, and another
+// has taken its place. false when a bridge has it.
+func (q *Queue) TakeOverTx(ctx context.Context, tx *pg.Tx, a Approval) (bool, error) {
+	gone, err := q.stop(ctx, tx, queryRowOfApproval, a.ID)
+	return len(gone) > 0, err
 }
 
 // StopTaskTx is StopTx for the run of a task.

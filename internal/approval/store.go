@@ -35,13 +35,15 @@ type New struct {
 	Resume         *string
 	Life           time.Duration
 	DecidersNeeded int // 0 is 1
+	TurnQueueID    id.QueueItem
+	TurnGeneration *int64
 }
 
 // InsertTx stores a request. ErrOneAtATime when the run has an open one.
 func InsertTx(ctx context.Context, tx *pg.Tx, n New) (Approval, error) {
 	a, err := one(ctx, tx, "store approval", queryInsert, id.New[id.Approval](), n.OrganizationID, n.AgentID, n.ConversationID, n.TaskID, string(n.Source), n.ToolName,
 		n.Action.Text, n.Action.Hash, n.Description, n.Reason, string(n.Risk), string(n.Scope.Kind), null(n.Scope.Facet), id.Strings(n.Approvers), n.GrantID,
-		n.Durable, n.ExecutorID, n.RunID, n.ToolUseID, n.Resume, n.Life.Seconds(), max(n.DecidersNeeded, 1))
+		n.Durable, n.ExecutorID, n.RunID, n.ToolUseID, n.Resume, n.Life.Seconds(), max(n.DecidersNeeded, 1), n.TurnQueueID, n.TurnGeneration)
 	if pg.IsUnique(err, "approvals_run_key") {
 		return Approval{}, ErrOneAtATime
 	}
@@ -66,6 +68,15 @@ func OpenOfRunTx(ctx context.Context, tx *pg.Tx, agent id.Participant, run strin
 // OfCallTx is the newest request for the same action of the same call, locked.
 func OfCallTx(ctx context.Context, tx *pg.Tx, agent id.Participant, run string, call *string, hash string) (*Approval, error) {
 	return one(ctx, tx, "approval of call", queryOfCall, agent, run, call, hash)
+}
+
+// OrphansTx locks what runs of earlier claims of the same delivery asked: open requests,
+// and decisions that have reached nobody. Newest first.
+func OrphansTx(ctx context.Context, tx *pg.Tx, n New) ([]Approval, error) {
+	if n.TurnGeneration == nil {
+		return nil, nil
+	}
+	return many(ctx, tx, "orphaned approvals", queryOrphans, n.TurnQueueID, *n.TurnGeneration, n.AgentID)
 }
 
 // SameTx lists what the agent has asked for exactly this action at this place and

@@ -81,6 +81,9 @@ type Table struct {
 	NoConversations    bool     // rows are independent: no order, any number in flight
 	BoundColumn        string   // the one executor that may claim the row; NULL = any
 	Payload            []string // further columns that T has
+	// Barred is a condition over the candidate row c under which it is not claimed now,
+	// because work elsewhere excludes it; SQL text of the house, "" for none.
+	Barred string
 	// Lease is the life of a claim after its last sign, MaxLease the life of a claim
 	// in all (decision 13).
 	Lease, MaxLease time.Duration

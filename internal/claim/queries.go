@@ -25,7 +25,7 @@ SET lease_until = now() + make_interval(secs => $3::float8), claimed_at = now(),
     generation = q.generation + 1, attempt = q.attempt + 1, executor_id = $2::uuid
 WHERE q.id = ANY(ARRAY(
     SELECT c.id FROM {table} AS c
-    WHERE c.{agent} = $1::uuid AND c.lease_until IS NULL{bound}{oldest}
+    WHERE c.{agent} = $1::uuid AND c.lease_until IS NULL{bound}{oldest}{barred}
     ORDER BY c.seq LIMIT {limit} FOR UPDATE SKIP LOCKED))
 RETURNING {columns}`
 
@@ -122,7 +122,11 @@ func build(t Table) statements {
 	if t.BoundColumn != "" {
 		bound = strings.ReplaceAll(clauseBound, "{only}", name(t.BoundColumn, ""))
 	}
-	fill := strings.NewReplacer("{table}", name(t.Name, ""), "{agent}", agent, "{room}", room, "{bound}", bound, "{columns}", strings.Join(columns, ", ")).Replace
+	barred := ""
+	if t.Barred != "" {
+		barred = " AND NOT " + t.Barred
+	}
+	fill := strings.NewReplacer("{barred}", barred, "{table}", name(t.Name, ""), "{agent}", agent, "{room}", room, "{bound}", bound, "{columns}", strings.Join(columns, ", ")).Replace
 	s := statements{
 		merge: fill(queryMerge), extend: fill(queryExtend), seen: fill(querySeen), answered: fill(queryAnswered),
 		hold: fill(queryHold), finish: fill(queryFinish), finishAll: fill(queryFinishAll), remove: fill(queryRemove), release: fill(queryRelease),

@@ -32,6 +32,9 @@ type AskApproval struct {
 	RunID          string
 	ToolUseID      string
 	Resume         json.RawMessage
+	// The delivery that the run belongs to, and its claim; zero for a bridge that does not tell.
+	TurnID         id.QueueItem
+	TurnGeneration int64
 }
 
 func (in *AskApproval) check() error {
@@ -50,6 +53,8 @@ func (in *AskApproval) check() error {
 		return bad.With("runId", "length", "1 to 200 characters")
 	case long(in.ToolUseID, approval.MaxName):
 		return bad.With("toolUseId", "too_long", "at most 200 characters")
+	case in.TurnID.IsZero() != (in.TurnGeneration == 0) || in.TurnGeneration < 0 || (!in.Durable && !in.TurnID.IsZero()):
+		return bad.With("turnId", "required", "turnId and turnGeneration name the claim of a durable request together")
 	case len(in.Resume) > approval.MaxResume:
 		return bad.With("resume", "too_large", "at most 65536 bytes")
 	}
@@ -98,6 +103,9 @@ func (s *Approvals) Ask(ctx context.Context, actor access.Actor, in AskApproval)
 	}
 	if in.Durable {
 		n.RunID, n.ToolUseID = &in.RunID, orNil(in.ToolUseID)
+		if !in.TurnID.IsZero() {
+			n.TurnQueueID, n.TurnGeneration = in.TurnID, &in.TurnGeneration
+		}
 		if len(in.Resume) > 0 {
 			n.Resume = new(string(in.Resume))
 		}
@@ -157,6 +165,9 @@ func (s *Approvals) firstTx(ctx context.Context, tx *pg.Tx, n approval.New) (*ap
 		}
 		return nil, err
 	}
+	if taken, err := s.orphansTx(ctx, tx, n); err != nil || taken != nil {
+		return taken, err
+	}
 	before, err := approval.OfCallTx(ctx, tx, n.AgentID, *n.RunID, n.ToolUseID, n.Action.Hash)
 	if err != nil {
 		return nil, err
@@ -176,6 +187,33 @@ func (s *Approvals) firstTx(ctx context.Context, tx *pg.Tx, n approval.New) (*ap
 		return nil, s.endTx(ctx, tx, *open, approval.Supersede)
 	}
 	return nil, approval.ErrOneAtATime.With("requestId", "open", open.ID.String())
+}
+
+// orphansTx clears away what an earlier run of the same delivery asked: it is gone, for
+// the delivery was claimed anew. A decision about exactly this action that
+// reached nobody counts for this run; so nobody is asked twice.
+func (s *Approvals) orphansTx(ctx context.Context, tx *pg.Tx, n approval.New) (taken *approval.Approval, err error) {
+	list, err := approval.OrphansTx(ctx, tx, n)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range list {
+		if a.Status == approval.Pending {
+			if err := s.endTx(ctx, tx, a, orExpire(a, approval.Supersede)); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		free, err := s.work.queue.TakeOverTx(ctx, tx, a)
+		if err != nil {
+			return nil, err
+		}
+		same := a.ActionHash == n.Action.Hash && a.UsedAt == nil && (a.Status == approval.Approved || a.Status == approval.Denied)
+		if free && same && taken == nil {
+			taken = &a
+		}
+	}
+	return taken, nil
 }
 
 func orExpire(a approval.Approval, act approval.Act) approval.Act {

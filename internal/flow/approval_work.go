@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/agntchat/agntchat/internal/access"
@@ -26,6 +27,32 @@ type approvalWork struct {
 	queue *approval.Queue
 	jobs  DecisionJobs
 	owner *Approvals
+
+	mu   sync.Mutex
+	owed []owedRelease // what could not be given back for lack of a database
+}
+
+// owedRelease is a release that is still to be made.
+type owedRelease struct {
+	agent  id.Participant
+	ex     id.Executor
+	pushed []id.QueueItem
+}
+
+func (w *approvalWork) owe(o owedRelease) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.owed) < 10_000 { // beyond, the leases end by themselves
+		w.owed = append(w.owed, o)
+	}
+}
+
+func (w *approvalWork) takeOwed() []owedRelease {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := w.owed
+	w.owed = nil
+	return out
 }
 
 // followTask moves the task of a run whose claim has changed.
@@ -48,7 +75,7 @@ func (w *approvalWork) followRow(ctx context.Context, tx *pg.Tx, r approval.Wait
 // ServeOn lets the gateway's dispatcher tell runs what was decided. It is for app,
 // before the gateway starts.
 func (s *Approvals) ServeOn(g *Gateway) {
-	s.work = &approvalWork{Gateway: g, queue: approval.NewQueue(g.cfg.MessageLease, g.cfg.MostTurn), jobs: s.Jobs, owner: s}
+	s.work = &approvalWork{Gateway: g, queue: approval.NewQueue(g.cfg.MessageLease, g.cfg.MostTurn, turn.HeldIn("a.agent_id", "a.conversation_id")), jobs: s.Jobs, owner: s}
 	g.Serve(s.work)
 	g.busy = append(g.busy, approval.RoomsInWork)
 }
@@ -175,6 +202,13 @@ func (w *approvalWork) beatTx(ctx context.Context, tx *pg.Tx, agent id.Participa
 // release takes back what an executor holds: what it has not confirmed as if it had
 // never been claimed, the rest as one attempt.
 func (w *approvalWork) release(ctx context.Context, agent id.Participant, ex id.Executor, pushed []id.QueueItem) (n int, err error) {
+	if n, err = w.releaseNow(ctx, agent, ex, pushed); err != nil && (pushed == nil || len(pushed) > 0) {
+		w.owe(owedRelease{agent, ex, pushed})
+	}
+	return n, err
+}
+
+func (w *approvalWork) releaseNow(ctx context.Context, agent id.Participant, ex id.Executor, pushed []id.QueueItem) (n int, err error) {
 	only := make(map[id.QueueItem]bool, len(pushed))
 	for _, q := range pushed {
 		only[q] = true
@@ -223,6 +257,20 @@ func (w *approvalWork) takeBackTx(ctx context.Context, tx *pg.Tx, r approval.Wai
 }
 
 func (w *approvalWork) sweep(ctx context.Context) error {
+	var errs error
+	for _, o := range w.takeOwed() {
+		if o.pushed == nil && w.reg.executorOnline(o.ex) {
+			continue // it came back and knows what it holds
+		}
+		if _, err := w.release(ctx, o.agent, o.ex, o.pushed); err != nil {
+			errs = errors.Join(errs, err) // it is owed again
+			continue
+		}
+		w.Wake(o.agent)
+	}
+	if errs != nil {
+		return errs
+	}
 	return w.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
 		lapsed, err := w.queue.LapsedTx(ctx, tx)
 		if err != nil {

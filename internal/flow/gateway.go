@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agntchat/agntchat/internal/access"
+	"github.com/agntchat/agntchat/internal/approval"
 	"github.com/agntchat/agntchat/internal/executor"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
@@ -105,7 +106,7 @@ func NewGateway(db *pg.DB, rooms TurnRooms, bus LiveBus, log *slog.Logger, cfg G
 	cfg = cfg.withDefaults()
 	g := &Gateway{
 		DB: db, Rooms: rooms, Bus: bus, Log: log, cfg: cfg,
-		queue: turn.NewQueue(cfg.MessageLease, cfg.MostTurn), reg: newExecutorRegistry(), signs: newSignCache(), owed: &owedReturns{}, holder: newAgentSet(), hashes: newAgentParts(), budgets: newAgentSet(),
+		queue: turn.NewQueue(cfg.MessageLease, cfg.MostTurn, approval.HeldIn("c.agent_id", "c.conversation_id")), reg: newExecutorRegistry(), signs: newSignCache(), owed: &owedReturns{}, holder: newAgentSet(), hashes: newAgentParts(), budgets: newAgentSet(),
 	}
 	g.sources, g.asides = []workSource{messageWork{g}}, newAgentSet()
 	g.busy = append(g.busy, turn.RoomsInWork)

@@ -80,13 +80,16 @@ func (a Approval) ask(w http.ResponseWriter, r *http.Request) error {
 	}
 	q := flow.AskApproval{
 		ToolName: in.ToolName, Input: in.ToolInput, Description: in.Description, Reason: in.Reason, Durable: in.Durable, TTLSeconds: in.TTLSeconds,
-		RunID: in.RunID, ToolUseID: in.ToolUseID, Resume: in.Resume,
+		RunID: in.RunID, ToolUseID: in.ToolUseID, Resume: in.Resume, TurnGeneration: in.TurnGeneration,
 	}
 	var err error
 	if q.ConversationID, err = optional("conversationId", in.ConversationID, id.Parse[id.Conversation]); err != nil {
 		return err
 	}
 	if q.TaskID, err = optional("taskId", in.TaskID, id.Parse[id.Task]); err != nil {
+		return err
+	}
+	if q.TurnID, err = optional("turnId", in.TurnID, id.Parse[id.QueueItem]); err != nil {
 		return err
 	}
 	if q.ExecutorID, err = optional("executorId", in.ExecutorID, id.Parse[id.Executor]); err != nil {

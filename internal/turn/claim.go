@@ -33,11 +33,18 @@ func (r row) toClaim() Claim {
 	}
 }
 
-// NewQueue makes the queue of messages.
-func NewQueue(lease, most time.Duration) *Queue {
+// NewQueue makes the queue of messages. barred is a condition under which a row c
+// waits, "" for none: the agent runs something else in its conversation.
+func NewQueue(lease, most time.Duration, barred string) *Queue {
 	return &Queue{Lease: lease, Most: most, rows: claim.New[row](claim.Table{
-		Name: "queued_messages", Payload: []string{"message_id", "answer_id", "stale_refused", "passed_reason"}, Lease: lease, MaxLease: most,
+		Name: "queued_messages", Payload: []string{"message_id", "answer_id", "stale_refused", "passed_reason"}, Lease: lease, MaxLease: most, Barred: barred,
 	})}
+}
+
+// HeldIn is the condition that an agent has a turn in flight in a conversation, over
+// two expressions of a statement.
+func HeldIn(agent, conversation string) string {
+	return `EXISTS (SELECT 1 FROM queued_messages h WHERE h.conversation_id = ` + conversation + ` AND h.agent_id = ` + agent + ` AND h.lease_until IS NOT NULL)`
 }
 
 // ClaimTx leases the work of up to limit conversations to an executor, in order

@@ -35,7 +35,7 @@ func TestM2_StatementsPlan(t *testing.T) {
 			t.Errorf("reads a whole table:\n%s\n%s", sql, plan)
 		}
 	}
-	for _, sql := range NewQueue(time.Minute, time.Hour).Statements() {
+	for _, sql := range NewQueue(time.Minute, time.Hour, "").Statements() {
 		pgtest.PlanOn(t, conn, sql) // their plans are tested in claim
 	}
 }

@@ -22,7 +22,7 @@ type shop struct {
 
 func open(t *testing.T) *shop {
 	t.Helper()
-	s := &shop{t: t, tx: pgtest.Tx(t), q: turn.NewQueue(time.Minute, time.Hour), agent: id.New[id.Participant](), room: id.New[id.Conversation]()}
+	s := &shop{t: t, tx: pgtest.Tx(t), q: turn.NewQueue(time.Minute, time.Hour, ""), agent: id.New[id.Participant](), room: id.New[id.Conversation]()}
 	owner, org := id.New[id.Participant](), id.New[id.Organization]()
 	s.exec(`INSERT INTO participants (id, kind, display_name) VALUES ($1::uuid, 'human', 'Ada'), ($2::uuid, 'agent', 'Nova')`, owner, s.agent)
 	s.exec(`INSERT INTO accounts (id, email) VALUES ($1::uuid, $2::text)`, owner, owner.String()+"@example.com")

@@ -28,7 +28,7 @@ type Approval struct {
 const approvalSQL = `SELECT a.id, a.organization_id, a.agent_id, a.conversation_id, a.task_id, a.source, a.tool_name, a.action, a.action_hash, a.edited_action, a.edited_hash,
 	a.description, a.reason, a.risk, a.scope_kind, a.scope_facet, a.approvers, a.status, a.decided_by, a.decided_at, a.decision_scope, a.decision_text, a.grant_id,
 	a.durable, a.executor_id, a.run_id, a.tool_use_id, a.resume, a.used_at, a.use_key, a.told_at, a.told_executor_id, a.told_queue_id, a.told_generation, a.told_outcome,
-	a.expires_at, a.inserted_at, a.deciders_needed, a.proposed_action, a.proposed_hash, (a.status = 'pending' AND a.expires_at <= clock_timestamp()) AS overdue,
+	a.expires_at, a.inserted_at, a.deciders_needed, a.proposed_action, a.proposed_hash, a.turn_queue_id, a.turn_generation, (a.status = 'pending' AND a.expires_at <= clock_timestamp()) AS overdue,
 	g.owner_id, p.display_name AS agent_name, c.title AS conversation_title, d.display_name AS decided_by_name,
 	ARRAY(SELECT v.person_id FROM approval_votes v WHERE v.approval_id = a.id ORDER BY v.inserted_at, v.person_id) AS allowed_by,
 	ARRAY(SELECT n.display_name FROM approval_votes v JOIN participants n ON n.id = v.person_id WHERE v.approval_id = a.id ORDER BY v.inserted_at, v.person_id) AS allowed_by_names

@@ -14,6 +14,8 @@ type PermissionAsk struct {
 	ToolUseID      string `json:"toolUseId,omitempty"`
 	Resume         Map    `json:"resume,omitempty"`
 	Reason         string `json:"reason,omitempty"`
+	TurnID         string `json:"turnId,omitempty"`         // queue row of the delivery whose run asks
+	TurnGeneration int64  `json:"turnGeneration,omitempty"` // and its claim
 }
 
 // PermissionState answers the agent's side; status is one of the contract's four words.

@@ -112,7 +112,7 @@ func (a *Agent) resume(w *work, emit func(backend.Event)) (text string, waiting 
 		active = ap.TaskID
 	}
 	box := a.newToolbox(Item{ID: ap.ID, MessageID: kept.Message, ConversationID: ap.ConversationID, ActiveTaskID: active}, p)
-	g := a.newGate(ap.ConversationID, w.approval.TaskID, kept)
+	g := a.newGate(w, ap.ConversationID, w.approval.TaskID, kept)
 	g.approval = &ap
 	session := ap.ConversationID
 	if !kept.Talk && kept.Task != "" {

@@ -28,6 +28,7 @@ const (
 // question that nobody has answered yet ends the run; whatever goes wrong refuses.
 type gate struct {
 	agent              *Agent
+	work               *work // the delivery whose run asks
 	conversation, task string
 	run                keptRun
 
@@ -37,8 +38,8 @@ type gate struct {
 	opened   string     // the request at which the run stops
 }
 
-func (a *Agent) newGate(conversation, task string, run keptRun) *gate {
-	return &gate{agent: a, conversation: conversation, task: task, run: run}
+func (a *Agent) newGate(w *work, conversation, task string, run keptRun) *gate {
+	return &gate{agent: a, work: w, conversation: conversation, task: task, run: run}
 }
 
 // Ask implements backend.Gate.
@@ -58,6 +59,9 @@ func (g *gate) Ask(ctx context.Context, c backend.GatedCall) backend.Verdict {
 	}
 	if g.task != "" {
 		body["taskId"] = g.task
+	}
+	if gen := g.agent.generation(g.work); gen > 0 {
+		body["turnId"], body["turnGeneration"] = g.work.queueID, gen
 	}
 	var out struct {
 		Status    string `json:"status"`

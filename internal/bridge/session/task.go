@@ -207,7 +207,7 @@ func (r *taskRun) once(body string) {
 	t := a.buildTurn(item, r.profile, box)
 	t.ConversationID = taskLane(it.TaskID)
 	t.System += it.Directives.Behavioral.TaskSuffix
-	g := a.newGate(it.room(), it.TaskID, keptRun{
+	g := a.newGate(r.w, it.room(), it.TaskID, keptRun{
 		System: t.System, Model: t.Model, Effort: t.Effort, MaxTokens: t.MaxTokens, Message: item.MessageID, Task: it.TaskID,
 	})
 	t.Gate = g

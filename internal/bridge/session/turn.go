@@ -38,7 +38,7 @@ func (a *Agent) turn(w *work) (d draft, ok bool) {
 	box := a.newToolbox(it, p)
 	t := a.buildTurn(it, p, box)
 	a.talkBeside(w, &t)
-	g := a.newGate(it.ConversationID, "", keptRun{System: t.System, Model: t.Model, Effort: t.Effort, MaxTokens: t.MaxTokens, Talk: true, Message: it.MessageID, Task: it.ActiveTaskID})
+	g := a.newGate(w, it.ConversationID, "", keptRun{System: t.System, Model: t.Model, Effort: t.Effort, MaxTokens: t.MaxTokens, Talk: true, Message: it.MessageID, Task: it.ActiveTaskID})
 	t.Gate = g
 	res, name, err := a.runModel(w.ctx, p, t, st.emit)
 	g.settle(a.life, err == nil && res.Waiting)

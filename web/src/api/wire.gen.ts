@@ -391,6 +391,10 @@ export interface PermissionAsk {
   toolUseId?: string;
   resume?: Map;
   reason?: string;
+  /** queue row of the delivery whose run asks */
+  turnId?: string;
+  /** and its claim */
+  turnGeneration?: number;
 }
 
 /** PermissionState answers the agent's side; status is one of the contract's four words. */
