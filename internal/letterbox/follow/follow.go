@@ -163,7 +163,7 @@ func (f *Follower) Run(ctx context.Context) error {
 	hinted := false
 	for failures := 0; ; {
 		if f.whole.Swap(false) {
-			due = schedule{letter: due.letter}
+			due = schedule{letter: due.letter, again: due.again}
 		}
 		t := due.take(time.Now(), hinted)
 		before := f.Report().Letters

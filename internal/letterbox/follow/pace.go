@@ -46,7 +46,11 @@ type turn struct{ letters, upkeep, requests, collect bool }
 type schedule struct {
 	letters, upkeep, requests, collect time.Time
 	letter                             time.Time // when one came last, zero for never
+	again                              bool      // the second look was planned
 }
+
+// leaseOver is when a relay hands out again what it gave a follower that was killed before it could confirm (docs/relay.md).
+const leaseOver = 35 * time.Second
 
 // take is what is due. A hint says that there are letters or requests.
 func (s *schedule) take(now time.Time, hinted bool) turn {
@@ -67,6 +71,9 @@ func (s *schedule) done(now time.Time, t turn, c Config, push, came bool) {
 		if !s.letter.IsZero() {
 			every = pollEvery(now.Sub(s.letter), c.Interval)
 		}
+	}
+	if !s.again {
+		every, s.again = min(every, leaseOver), true
 	}
 	if t.letters {
 		s.letters = now.Add(every*9/10 + rand.N(every/5+1)) // not all followers of a relay at once

@@ -71,6 +71,11 @@ func TestL3_Schedule(t *testing.T) {
 	if got := s.next(now, c); got < hotPause*9/10 || got > hotPause*11/10 {
 		t.Fatalf("after a letter: %s", got)
 	}
+	var fresh schedule
+	fresh.done(now, all, c, true, false)
+	if got := fresh.next(now, c); got > leaseOver*11/10 {
+		t.Fatalf("after the first look: %s, though a killed predecessor may have left letters under a lease", got)
+	}
 	s.done(now, all, c, true, true)
 	if got := s.next(now, c); got < c.Interval*9/10 || got > c.Interval*11/10 {
 		t.Fatalf("after a letter with push: %s", got)
