@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/text/cases"
@@ -23,23 +22,6 @@ const (
 	HuddleResolved  = "resolved"
 	HuddleAbandoned = "abandoned"
 )
-
-// Huddle is what a side conversation keeps in its room's metadata, beside the older
-// spellings of the same keys.
-type Huddle struct {
-	Huddle          bool            `json:"huddle"`
-	Status          string          `json:"huddle_status"`
-	Topic           string          `json:"huddle_topic,omitempty"`
-	Goal            string          `json:"huddle_goal,omitempty"`
-	Outcome         string          `json:"huddle_outcome,omitempty"` // resolved | agreed | blocked | deferred | abandoned
-	Summary         string          `json:"huddle_summary,omitempty"`
-	ClosedBy        *id.Participant `json:"huddle_closed_by,omitempty"`
-	ClosedAt        *time.Time      `json:"huddle_closed_at,omitempty"`
-	ReportMessageID *id.Message     `json:"huddle_report_message_id,omitempty"` // of the room above
-	SourceRoomID    id.Conversation `json:"source_conversation_id"`
-	SourceMessageID *id.Message     `json:"source_message_id,omitempty"`
-	OpenedByTaskID  *id.Task        `json:"opened_by_task_id,omitempty"`
-}
 
 // IsHuddle reports a side conversation: a room below another that is no work room.
 func (r Room) IsHuddle() bool { return !r.ParentConversationID.IsZero() && r.Type != Task }

@@ -58,16 +58,6 @@ type NewMessage struct {
 	Streak *Streak
 }
 
-// Attachment is what a message remembers of a file that it shows, so that a page of
-// messages reads one table. Deleted: its bytes are gone, the message stays.
-type Attachment struct {
-	ID          id.File `json:"id"`
-	Filename    string  `json:"filename"`
-	ContentType string  `json:"contentType"`
-	SizeBytes   int64   `json:"sizeBytes"`
-	Deleted     bool    `json:"deleted,omitempty"`
-}
-
 // Streak is how many messages of agents stand in a row, and whether the notice
 // about them was shown (decision 9).
 type Streak struct {

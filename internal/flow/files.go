@@ -333,13 +333,10 @@ func (f *Files) markDeleted(ctx context.Context, tx *pg.Tx, row file.File) error
 		}
 	}
 	if m.ContentType == fileType {
-		var was struct {
-			Caption    string `json:"caption"`
-			DurationMS int64  `json:"durationMs"`
-		}
-		_ = json.Unmarshal([]byte(m.Content), &was) // ours; without words it had none
+		var was Shared
+		_ = json.Unmarshal([]byte(m.Content), &was) // ours, its keys those of Shared; without words it had none
 		row.ID = id.File{}
-		if m.Content, err = fileContent(row, Shared{Caption: was.Caption, DurationMS: was.DurationMS}); err != nil {
+		if m.Content, err = fileContent(row, was); err != nil {
 			return err
 		}
 	}
