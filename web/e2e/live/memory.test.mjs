@@ -145,3 +145,49 @@ for (const [locale, width, colorScheme] of [
     assert.deepEqual(await axe(), []);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "nothing stands beside the screen");
   });
+
+walk("K3 what a room remembers is written by its agent, seen and changed beside the room, and told on every device", async (device) => {
+  const ada = await server.person("Ada");
+  const bob = await server.person("Bob");
+  const iris = await server.agent(ada, "Iris", { backend: "anthropic" });
+  const room = await server.room(ada, [iris.id, bob.participant.id], "Harbour");
+  const changes = { summary: "They sail at nine.", openQuestions: ["Who steers?"], tide: { high: "9:10" } };
+  await model.on(
+    "sum it up",
+    { tools: [{ name: "update_memory", args: { conversation_id: "current", changes, reason: "asked to" } }] },
+    { text: "It is summed up." },
+  );
+  const bridge = server.bridge(iris.line, [], { ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: "sk-made-up-key" });
+  try {
+    await bridge.line(/agent is online/);
+    const first = await device(server, { person: ada, path: `/rooms/${room.id}` });
+    const second = await device(server, { person: bob, path: `/rooms/${room.id}` });
+    const pane = ({ page }) => page.getByRole("region", { name: "What this room remembers" });
+    for (const { page } of [first, second]) await page.getByRole("button", { name: "Room details", exact: true }).click();
+    await pane(first).getByText("Nothing yet.").waitFor();
+    await first.send("@Iris sum it up");
+    await first.said("It is summed up.").waitFor();
+    for (const d of [first, second]) {
+      await pane(d).getByText("They sail at nine.").waitFor();
+      await pane(d).getByText("Who steers?").waitFor();
+      await pane(d).getByText("high: 9:10").waitFor();
+    }
+    assert.deepEqual(await first.axe(), []);
+
+    await pane(second).getByRole("button", { name: "Edit Open questions" }).click();
+    await second.page.getByRole("textbox", { name: "Open questions" }).fill("Who steers?\nWho cooks?");
+    await second.page.getByRole("button", { name: "Save" }).click();
+    await pane(first).getByText("Who cooks?").waitFor();
+    await pane(first).getByRole("button", { name: "Edit tide" }).click();
+    await first.page.getByRole("dialog").getByRole("button", { name: "Forget" }).click();
+    await pane(second).getByText("high: 9:10").waitFor({ state: "detached" });
+    await pane(second).getByRole("button", { name: "Changes of the memory" }).click();
+    await second.page.getByRole("dialog").getByText("asked to").waitFor();
+    await second.page.getByRole("dialog").getByText("Bob").waitFor();
+  } catch (e) {
+    e.message += `\nthe bridge said:\n${bridge.tail()}`;
+    throw e;
+  } finally {
+    await bridge.stop();
+  }
+});

@@ -18,6 +18,8 @@ export const keys = {
   sharedMemories: ["memories", "shared"] as const,
   roomFiles: (id: Id) => ["conversations", id, "files"] as const,
   file: (id: Id) => ["files", id] as const,
+  roomMemory: (id: Id) => ["conversations", id, "memory"] as const,
+  roomMemoryChanges: (id: Id) => ["conversations", id, "memory", "changes"] as const,
   huddles: (id: Id) => ["conversations", id, "huddles"] as const,
   receipts: (id: Id) => ["conversations", id, "receipts"] as const,
   decisions: {

@@ -1,5 +1,6 @@
 /** What agents remember, alone and together, what they were before, and where their person is (contract 4.17; docs/memory.md). */
 import { api } from "./client";
+import { ApiError } from "./errors";
 import type { Agent, Id, Timestamp } from "./types";
 
 export const categories = ["fact", "preference", "learning", "relationship", "skill"] as const;
@@ -66,6 +67,42 @@ export async function editMemory(whose: Whose, memory: Memory, change: { content
 
 export function removeMemory(whose: Whose, id: Id): Promise<unknown> {
   return api.delete(`${at(whose)}/${encodeURIComponent(id)}`);
+}
+
+export interface RoomMemory {
+  memory: Record<string, unknown>;
+  /** Counts changes; 0 while nobody has written it. */
+  version: number;
+}
+
+export interface RoomMemoryChange {
+  version: number;
+  kind: "patch" | "replace";
+  diff: Record<string, { from?: unknown; to?: unknown }>;
+  reason: string;
+  changedByName: string;
+  insertedAt: Timestamp;
+}
+
+const roomMemory = (room: Id) => `/api/conversations/${encodeURIComponent(room)}/memory`;
+
+/** Null from a server whose rooms remember nothing. */
+export async function getRoomMemory(room: Id, signal?: AbortSignal | undefined): Promise<RoomMemory | null> {
+  try {
+    return await api.get(roomMemory(room), { signal });
+  } catch (err) {
+    if (err instanceof ApiError && err.kind === "not_found") return null;
+    throw err;
+  }
+}
+
+/** Merged into the memory; null removes a key. Another version than the one that was read is 409 `version_conflict`. */
+export function patchRoomMemory(room: Id, changes: Record<string, unknown>, version: number): Promise<RoomMemory> {
+  return api.patch(roomMemory(room), { changes, version });
+}
+
+export async function listRoomMemoryChanges(room: Id, signal?: AbortSignal | undefined): Promise<RoomMemoryChange[]> {
+  return (await api.get<{ history: RoomMemoryChange[] }>(`${roomMemory(room)}/history`, { query: { limit: 50 }, signal })).history;
 }
 
 export interface FormerSoul {

@@ -18,6 +18,7 @@ import { useAgentActivity, useAgentDevice, usePresence } from "#/realtime/hooks"
 import { useAddMember, useCreateRoom, useDeleteRoom, useKnownPeople, useRemoveMember, useRenameRoom } from "./data";
 import { PeoplePicker } from "./PeoplePicker";
 import { RoomFiles } from "./RoomFiles";
+import { RoomMemorySection } from "./RoomMemorySection";
 
 /** The pane beside a room: its name, who is in it, and the way out. */
 export function RoomDetails({ room, onClose }: { room: Conversation; onClose: () => void }) {
@@ -52,6 +53,7 @@ export function RoomDetails({ room, onClose }: { room: Conversation; onClose: ()
             <MemberRow key={m.participantId} room={room} member={m} selfId={self.id} manage={manage && !direct} />
           ))}
         </ul>
+        <RoomMemorySection room={room} />
         <RoomFiles room={room} />
         {!direct && seatOf(room, self.id) !== "none" && <WayOut room={room} title={title} selfId={self.id} manage={manage} />}
       </div>
