@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -110,6 +111,9 @@ func Hook(ctx context.Context, o HookOptions) (err error) {
 func (o HookOptions) input() (user spool.User, in hookInput, err error) {
 	if user, err = spool.Of(o.Identity); err != nil {
 		return user, in, err
+	}
+	if _, err := os.Stat(user.Dir()); err != nil {
+		return spool.User{}, in, fmt.Errorf("the user's folder: %w", err) // a person who removed it wants no new one
 	}
 	raw, err := io.ReadAll(io.LimitReader(o.In, maxInput+1))
 	if err != nil {

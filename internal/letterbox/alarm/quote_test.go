@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/agntchat/agntchat/integrations"
 	"github.com/agntchat/agntchat/internal/letterbox/alarm"
 )
 
@@ -65,6 +66,22 @@ func TestL5_LetterIsQuotedData(t *testing.T) {
 	}
 	if a, b := begins.FindStringSubmatch(quote)[2], begins.FindStringSubmatch(alarm.Quote([]alarm.Mail{{Text: "x"}}, 10))[2]; a == b {
 		t.Error("two quotes have the same mark")
+	}
+}
+
+// The pieces for pi and opencode say what we say.
+func TestL5_OneFormForAllHosts(t *testing.T) {
+	t.Parallel()
+	raw, err := integrations.Files.ReadFile("agnt-letters/quote.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := regexp.MustCompile(`" \+\s+"`).ReplaceAllString(string(raw), "")
+	preamble, _, _ := strings.Cut(alarm.Quote([]alarm.Mail{{Text: "x"}}, 10), "\n")
+	for _, text := range []string{alarm.WakeText, preamble} {
+		if !strings.Contains(theirs, `"`+text+`"`) {
+			t.Errorf("%q is not in quote.ts", text)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/agntchat/agntchat/internal/letterbox/lockfile"
@@ -52,15 +53,16 @@ func (d *Desk) watch(ctx context.Context, sense func() bool, fn func(context.Con
 }
 
 // prints tells versions of a session's files apart.
-func prints(path, sessions, user string) (all string) {
+func prints(path, sessions, user string) string {
+	var b strings.Builder
 	for _, name := range []string{path, filepath.Join(sessions, ".codex-hook-state.json"), filepath.Join(user, SettingsFile)} {
 		if st, err := os.Stat(name); err == nil {
-			all += fmt.Sprintf("%d %d ", st.Size(), st.ModTime().UnixNano())
+			_, _ = fmt.Fprintf(&b, "%d %d ", st.Size(), st.ModTime().UnixNano())
 		} else {
-			all += "- "
+			b.WriteString("- ")
 		}
 	}
-	return all
+	return b.String()
 }
 
 // Monitor writes a line of fixed text whenever letters may wake the session, until ctx ends or out is closed. A host makes a notice to its model of each line (contract letters 5.1).
@@ -84,7 +86,7 @@ func Monitor(ctx context.Context, user spool.User, registry *spool.Registry, ses
 			woken, err := d.Wake(ctx, nil)
 			if err != nil {
 				note(user.Dir(), now(), "monitor: %v", err)
-				return nil
+				return nil //nolint:nilerr // the letters wait; the next look tries again
 			}
 			if woken {
 				_, err = io.WriteString(out, WakeText+"\n")
@@ -141,7 +143,7 @@ func Await(ctx context.Context, o HookOptions, alive func() bool) error {
 		woken, err := d.Wake(ctx, nil)
 		if err != nil {
 			note(user.Dir(), o.Now(), "%s await: %v", o.Host, err)
-			return nil //nolint:nilerr // the letters wait; the next look tries again
+			return nil
 		}
 		if woken {
 			return ErrWoken
@@ -240,7 +242,7 @@ func (d *Desk) wakeCodex(ctx context.Context, codexHome string) error {
 		if !errors.Is(err, errStandDown) {
 			note(d.user.Dir(), d.now(), "codex is not woken: %v", err)
 		}
-		return nil //nolint:nilerr // silent: the letters wait
+		return nil
 	}
 	if woken {
 		return marks.set()

@@ -123,3 +123,27 @@ func TestL5_ClaudeCodeIsWokenWhenIdle(t *testing.T) {
 		t.Fatalf("not woken as it should be: %s", woken.Raw)
 	}
 }
+
+// A real Claude Code with the server of tools alone, as a host without hooks: its session is registered by the first call, and gets what no session has read.
+func TestL5_ClaudeCodeWithToolsAlone(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	file := filepath.Join(l.home, "mcp.json")
+	l.letter("install", "mcp", "-u", "alice", "--file", file)
+	l.arrives("waits for whoever comes")
+	if _, err := l.user.Attach(t.Context(), l.reg, "another"); err != nil { // which has not read it
+		t.Fatal(err)
+	}
+	const tool = "mcp__agnt_letters__letters_unread"
+	l.model.On("any letters", fakemodel.Step{Tools: []fakemodel.Tool{{Name: tool, Args: "{}"}}}, fakemodel.Step{Text: "bob wrote."})
+	if out := l.claude("-p", "any letters", "--mcp-config", file, "--strict-mcp-config", "--allowedTools", tool); !strings.Contains(out, "bob wrote.") {
+		t.Fatal(out)
+	}
+	asked := l.asked("/v1/messages", "any letters")
+	if last := asked[len(asked)-1].Raw; quoted(last, "waits for whoever comes") != 1 {
+		t.Fatalf("the last request: %s", last)
+	}
+	if ids, err := l.reg.Sessions(l.user); err != nil || len(ids) != 1 {
+		t.Fatalf("sessions %v %v", ids, err)
+	}
+}

@@ -37,7 +37,7 @@ func (l *lab) sitAtCodex() *person {
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
 	for {
-		conn, _, err := websocket.Dial(ctx, "ws://localhost/", &websocket.DialOptions{HTTPClient: client}) //nolint:bodyclose // it is the connection's
+		conn, _, err := websocket.Dial(ctx, "ws://localhost/", &websocket.DialOptions{HTTPClient: client})
 		if err == nil {
 			conn.SetReadLimit(16 << 20)
 			l.t.Cleanup(func() { _ = conn.CloseNow() })

@@ -46,30 +46,35 @@ func (r *Runner) Commands() []cli.Command {
 	session := cli.Flag{Names: []string{"--session"}, Value: "ID", Help: "session of the agent's program (default: the one that runs this command)"}
 	return append([]cli.Command{
 		{
-			Name: "unread", Summary: "hand over the letters that wait for a session", Run: r.unread,
+			Name: "unread", Summary: "hand over the letters that wait for a session", Run: first(r.unread),
 			Help:  "Prints the letters that the session has not seen, quoted for a model, and marks them as read; without a session those that no session has seen. With --json one line each as it stands in the spool.",
 			Flags: []cli.Flag{session, {Names: []string{"--keep"}, Help: "do not mark them as read"}},
 		},
 		{
-			Name: "monitor", Summary: "print a line when letters wait for a session", Run: r.monitor,
+			Name: "monitor", Summary: "print a line when letters wait for a session", Run: first(r.monitor),
 			Help:  "Runs until it is stopped and prints a fixed line whenever letters of verified contacts may wake the session. Nothing that a sender wrote is in it.",
 			Flags: []cli.Flag{session},
 		},
 		{
-			Name: "mcp", Summary: "tools for agents over MCP, on standard input and output", Run: r.mcp,
+			Name: "mcp", Summary: "tools for agents over MCP, on standard input and output", Run: first(r.mcp),
 			Help:  "Offers letters_unread, letters_read, letters_send, letters_contacts and letters_address to the program that starts it. A host that names no session gets one for as long as it runs.",
 			Flags: []cli.Flag{session, {Names: []string{"--host"}, Value: "HOST", Help: "claude, codex or another name"}},
 		},
 		{
-			Name: "wake", Usage: "[on|off|show]", Summary: "may letters wake sessions", Run: r.wake, Max: 1, Words: []string{"on", "off", "show"},
+			Name: "wake", Usage: "[on|off|show]", Summary: "may letters wake sessions", Run: first(r.wake), Max: 1, Words: []string{"on", "off", "show"},
 			Help:  "Without `on` letters wait for the next prompt. With it those of verified contacts keep a turn going and wake an idle Claude Code, within the limits of alarms.json. --codex also wakes an idle Codex over its control socket.",
 			Flags: []cli.Flag{{Names: []string{"--codex"}, Help: "with on: an idle Codex too"}},
 		},
 		{
-			Name: "watch-codex", Summary: "run by agnt hook codex", Run: r.watchCodex, Flags: []cli.Flag{session},
+			Name: "watch-codex", Summary: "run by agnt hook codex", Run: first(r.watchCodex), Flags: []cli.Flag{session},
 			Help: "Wakes an idle Codex over its control socket when letters may wake its session. It ends with the session.",
 		},
 	}, r.installCommands()...)
+}
+
+// first puts the context where functions have it.
+func first(run func(context.Context, *cli.Call) error) func(*cli.Call, context.Context) error {
+	return func(c *cli.Call, ctx context.Context) error { return run(ctx, c) }
 }
 
 // user is the folder whose spools the call is about.
@@ -91,7 +96,7 @@ func (r *Runner) sessionOf(c *cli.Call) string {
 	return r.Session
 }
 
-func (r *Runner) unread(c *cli.Call, ctx context.Context) error {
+func (r *Runner) unread(ctx context.Context, c *cli.Call) error {
 	session := r.sessionOf(c)
 	user, known := spool.User{}, false
 	if session != "" {
@@ -107,14 +112,14 @@ func (r *Runner) unread(c *cli.Call, ctx context.Context) error {
 		if session != "" {
 			return fmt.Errorf("session %s is not registered; leave --session away for the letters that no session has seen", post.Printable(session, 80))
 		}
-		return r.waiting(c, ctx, user)
+		return r.waiting(ctx, c, user)
 	}
 	d, err := alarm.OpenDesk(user, session, r.Now)
 	if err != nil {
 		return err
 	}
 	if c.Has("--json") || c.Has("--keep") {
-		return r.lines(c, ctx, user, session, d)
+		return r.lines(ctx, c, user, session, d)
 	}
 	quote, _, err := d.Take(ctx, alarm.ByHand)
 	if err != nil {
@@ -133,7 +138,7 @@ func show(c *cli.Call, quote string) error {
 }
 
 // lines prints unread letters without or before marking them.
-func (r *Runner) lines(c *cli.Call, ctx context.Context, user spool.User, session string, d *alarm.Desk) error {
+func (r *Runner) lines(ctx context.Context, c *cli.Call, user spool.User, session string, d *alarm.Desk) error {
 	reader, err := user.Reader(session, spool.Messages)
 	if err != nil {
 		return err
@@ -148,10 +153,10 @@ func (r *Runner) lines(c *cli.Call, ctx context.Context, user spool.User, sessio
 	if err != nil {
 		return err
 	}
-	return print(c, b.Lines, d.Settings().MaxCharacters)
+	return printLines(c, b.Lines, d.Settings().MaxCharacters)
 }
 
-func print(c *cli.Call, lines []spool.Line, limit int) error {
+func printLines(c *cli.Call, lines []spool.Line, limit int) error {
 	if !c.Has("--json") {
 		return show(c, alarm.QuoteLines(lines, limit))
 	}
@@ -164,7 +169,7 @@ func print(c *cli.Call, lines []spool.Line, limit int) error {
 }
 
 // waiting prints what no session has seen. It stays unread: the next session gets it.
-func (r *Runner) waiting(c *cli.Call, ctx context.Context, user spool.User) error {
+func (r *Runner) waiting(ctx context.Context, c *cli.Call, user spool.User) error {
 	settings, err := alarm.LoadSettings(user.Dir())
 	if err != nil {
 		return err
@@ -173,10 +178,10 @@ func (r *Runner) waiting(c *cli.Call, ctx context.Context, user spool.User) erro
 	if err != nil {
 		return err
 	}
-	return print(c, b.Lines, settings.MaxCharacters)
+	return printLines(c, b.Lines, settings.MaxCharacters)
 }
 
-func (r *Runner) monitor(c *cli.Call, ctx context.Context) error {
+func (r *Runner) monitor(ctx context.Context, c *cli.Call) error {
 	user, err := r.user(c)
 	if err != nil {
 		return err
@@ -184,7 +189,7 @@ func (r *Runner) monitor(c *cli.Call, ctx context.Context) error {
 	return alarm.Monitor(ctx, user, r.Registry, r.sessionOf(c), r.Now, c.Out)
 }
 
-func (r *Runner) wake(c *cli.Call, _ context.Context) error {
+func (r *Runner) wake(_ context.Context, c *cli.Call) error {
 	user, err := r.user(c)
 	if err != nil {
 		return err

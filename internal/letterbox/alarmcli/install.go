@@ -27,18 +27,18 @@ func (r *Runner) installCommands() []cli.Command {
 			Help: "Puts hooks, tools and what else the program knows into its settings, and shows each line that it changes. Settings and entries of others stay. A second run changes nothing. " +
 				"--check changes nothing and ends with 2 when a piece is missing or another one. The passphrase's file, when one is named, is what the tool that sends uses.",
 			Flags: []cli.Flag{dry, {Names: []string{"--check"}, Help: "say whether all is in place"}, file},
-			Run:   func(c *cli.Call, ctx context.Context) error { return r.install(c, ctx, false) },
+			Run:   func(c *cli.Call, _ context.Context) error { return r.install(c, false) },
 		},
 		{
 			Name: "uninstall", Usage: hosts, Summary: "take that out again", Max: 1, Words: words,
 			Help:  "Takes out exactly what install put in, and shows it. Letters, settings and cursors stay.",
 			Flags: []cli.Flag{dry, file},
-			Run:   func(c *cli.Call, ctx context.Context) error { return r.install(c, ctx, true) },
+			Run:   func(c *cli.Call, _ context.Context) error { return r.install(c, true) },
 		},
 	}
 }
 
-func (r *Runner) install(c *cli.Call, _ context.Context, remove bool) error {
+func (r *Runner) install(c *cli.Call, remove bool) error {
 	host := install.Host(c.Pos(0))
 	if !slices.Contains(install.Hosts, host) {
 		return fmt.Errorf("name one of %v", install.Hosts)
@@ -93,6 +93,9 @@ func (r *Runner) install(c *cli.Call, _ context.Context, remove bool) error {
 	}
 	for _, next := range p.Next {
 		c.Say("%s", next)
+	}
+	if !remove {
+		c.Say("Letters come while they are fetched: agnt letter follow start --peer PEER. They wake a session only after: agnt letter wake on.")
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -71,11 +72,11 @@ type server struct {
 
 	mu      sync.Mutex
 	session string // the host's session, once it is known
-	own     string // session of the server itself, for a host that names none; registered while the server runs
+	own     string // session that the server registered: its own for a host that names none, or the host's; it ends with the server
 }
 
 // mcp offers the tools over standard input and output until the host closes it.
-func (r *Runner) mcp(c *cli.Call, ctx context.Context) (err error) {
+func (r *Runner) mcp(ctx context.Context, c *cli.Call) (err error) {
 	user, err := r.user(c)
 	if err != nil {
 		return err
@@ -88,7 +89,16 @@ func (r *Runner) mcp(c *cli.Call, ctx context.Context) (err error) {
 		}
 	}
 	info := mcpserve.Info{Name: "agnt-letters", Version: r.Version, Instructions: instructions, Hints: hints, Meta: s.meet}
-	return mcpserve.Stdio(ctx, c.In, c.Out, info, tools, s.use)
+	ended := make(chan error, 1)
+	go func() { ended <- mcpserve.Stdio(ctx, c.In, c.Out, info, tools, s.use) }()
+	select {
+	case err = <-ended:
+	case <-ctx.Done(): // a host may end it without closing its input, which is then still read
+	}
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // the host ended it
+	}
+	return err
 }
 
 // enter registers a session of the server's own: the host has no door, so nothing else registers one.
@@ -99,6 +109,8 @@ func (s *server) enter(ctx context.Context, r *Runner) error {
 }
 
 func (s *server) leave(ctx context.Context, r *Runner) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.own == "" {
 		return nil
 	}
@@ -114,15 +126,12 @@ func (s *server) meet(meta json.RawMessage) {
 	}
 }
 
-// desk is the letters of the session that asks. A session that ended, as it does when its person clears it, has a successor under another id, which the host does not tell to
-// the server: when the user has one session only, it is that.
-func (s *server) desk() (*alarm.Desk, error) {
+// desk is the letters of the session that asks. One that no hook registered is registered here. A session that ended, as it does when its person clears it, has a successor under another id, which the
+// host does not tell to the server: when the user has one session only, it is that.
+func (s *server) desk(ctx context.Context) (*alarm.Desk, error) {
 	s.mu.Lock()
-	session := s.session
-	s.mu.Unlock()
-	if session == "" {
-		session = s.own
-	}
+	defer s.mu.Unlock()
+	session := cmp.Or(s.session, s.own)
 	if session != "" {
 		if user, ok := s.registry.Lookup(session); ok {
 			return alarm.OpenDesk(user, session, s.now)
@@ -132,10 +141,27 @@ func (s *server) desk() (*alarm.Desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(ids) == 1 {
+	switch {
+	case session != "" && (len(ids) == 0 || !s.ended(session)):
+		if _, err := s.user.Attach(ctx, s.registry, session); err != nil {
+			return nil, err
+		}
+		s.own = session
+		return alarm.OpenDesk(s.user, session, s.now)
+	case len(ids) == 1:
 		return alarm.OpenDesk(s.user, ids[0], s.now)
 	}
-	return nil, errors.New("this session is not registered for letters; its hook does that when it starts. In a shell: agnt letter unread --session ID")
+	return nil, errors.New("it is not known which session asks. In a shell: agnt letter unread --session ID")
+}
+
+// ended says whether a session that is not registered was one before.
+func (s *server) ended(session string) bool {
+	path, err := s.user.Spool(session, spool.Messages)
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(path)
+	return err == nil
 }
 
 // threadOf is the thread that Codex names beside the arguments of a call, its session's id; empty for other hosts.
@@ -165,7 +191,7 @@ func (s *server) use(ctx context.Context, name string, args json.RawMessage) bac
 	case toolUnread:
 		text, err = s.unread(ctx)
 	case toolRead:
-		text, err = s.read(args)
+		text, err = s.read(ctx, args)
 	case toolSend:
 		text, err = s.send(ctx, args)
 	case toolContacts:
@@ -182,7 +208,7 @@ func (s *server) use(ctx context.Context, name string, args json.RawMessage) bac
 }
 
 func (s *server) unread(ctx context.Context) (string, error) {
-	d, err := s.desk()
+	d, err := s.desk(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -193,7 +219,7 @@ func (s *server) unread(ctx context.Context) (string, error) {
 	return quote, err
 }
 
-func (s *server) read(args json.RawMessage) (string, error) {
+func (s *server) read(ctx context.Context, args json.RawMessage) (string, error) {
 	a := struct {
 		Count int `json:"count"`
 	}{5}
@@ -202,7 +228,7 @@ func (s *server) read(args json.RawMessage) (string, error) {
 			return "", errors.New("count is a number from 1 to 50")
 		}
 	}
-	d, err := s.desk()
+	d, err := s.desk(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -222,7 +248,7 @@ func (s *server) send(ctx context.Context, args json.RawMessage) (string, error)
 	if json.Unmarshal(args, &a) != nil || a.To == "" || strings.TrimSpace(a.Text) == "" {
 		return "", errors.New("to and text are needed")
 	}
-	d, err := s.desk()
+	d, err := s.desk(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -35,7 +35,7 @@ func (r *Runner) startWatcher(user spool.User, session string, s alarm.Settings)
 }
 
 // watchCodex is that process.
-func (r *Runner) watchCodex(c *cli.Call, ctx context.Context) error {
+func (r *Runner) watchCodex(ctx context.Context, c *cli.Call) error {
 	if c.Get("--dir") == "" || c.Get("--session") == "" {
 		return errors.New("it is run by agnt hook codex")
 	}

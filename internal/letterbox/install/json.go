@@ -3,6 +3,7 @@ package install
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -41,7 +42,7 @@ func editJSON(name string, edits []edit, remove bool) (Change, error) {
 		return left(err)
 	}
 	if _, ok := doc.Value.(*hujson.Object); !ok {
-		return left(fmt.Errorf("it is no JSON object"))
+		return left(errors.New("it is no JSON object"))
 	}
 	changed := false
 	for _, e := range edits {
