@@ -24,15 +24,9 @@ export interface Opencode {
 }
 
 const { version } = JSON.parse(readFileSync(join(packageDir("@opencode-ai/plugin"), "package.json"), "utf8")) as { version: string };
-const platform = `opencode-${process.platform}-${process.arch}`;
-
-function program(): string {
-  for (const name of [`${platform}-baseline`, platform]) {
-    const path = join(packageDir(name), "bin", "opencode");
-    if (existsSync(path)) return path;
-  }
-  throw new Error(`npm has installed no opencode for ${process.platform} ${process.arch}`);
-}
+// npm installs one for Linux x64; elsewhere it is the one on the PATH.
+const installed = join(packageDir("opencode-linux-x64-baseline"), "bin", "opencode");
+const program = existsSync(installed) ? installed : "opencode";
 
 export async function startOpencode(w: World, settings: Record<string, unknown> | undefined): Promise<Opencode> {
   const model = await startModel();
@@ -71,7 +65,7 @@ export async function startOpencode(w: World, settings: Record<string, unknown> 
     OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
     OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
   };
-  const child = spawn(program(), ["serve", "--port", "0", "--hostname", "127.0.0.1", "--print-logs"], {
+  const child = spawn(program, ["serve", "--port", "0", "--hostname", "127.0.0.1", "--print-logs"], {
     cwd: work,
     env,
     stdio: ["ignore", "pipe", "pipe"],
