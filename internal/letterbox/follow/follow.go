@@ -10,6 +10,8 @@ package follow
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -174,6 +176,7 @@ func (f *Follower) Run(ctx context.Context) error {
 			return nil
 		case err != nil && final(err):
 			f.c.Log.Error("stopped for good", "error", err.Error())
+			f.alarm(ctx, err)
 			f.update(func(r *Report) { r.State, r.Reason = Stopped, err.Error() })
 			return err
 		case err != nil:
@@ -325,6 +328,22 @@ func (f *Follower) spool(ctx context.Context, l post.Letter) error {
 	})
 	f.c.Log.Info("spooled", "stream", string(stream), "peer", l.From, "sessions", done.Sessions, "files", done.New)
 	return nil
+}
+
+// alarm tells the sessions that no more letters come, by a letter from the identity itself in their spools: nobody looks at the state
+// of what runs in the background, and every host shows a letter. The text is ours. It wakes nobody, as it is not verified. A follower
+// that is started again and again says it once a day.
+func (f *Follower) alarm(ctx context.Context, why error) {
+	text := "agnt letter follow has stopped and no letters arrive until it is started again. `agnt letter follow status` says why."
+	if errors.Is(why, post.ErrPinMismatch) {
+		text = "agnt letter follow has stopped: " + why.Error() + ". No letters arrive until this is cleared up: compare the address with your peer over another channel."
+	}
+	day := time.Now().UTC().Format(time.DateOnly)
+	sum := sha256.Sum256([]byte(day + why.Error()))
+	line := post.Object{}.Add("id", hex.EncodeToString(sum[:16])).Add("from", f.c.Box.Me().Address).Add("name", "agnt letter").Add("text", text).Add("verified", false).Bytes()
+	if _, err := f.c.Spool.Append(ctx, spool.Messages, line); err != nil {
+		f.c.Log.Warn("the sessions could not be told", "error", err.Error())
+	}
 }
 
 // Record is a letter as it stands in a spool: its line, whether the sender's keys are pinned, and for a contact request, whose line

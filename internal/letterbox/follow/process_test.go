@@ -263,6 +263,7 @@ func TestL3_PinMismatchStopsIt(t *testing.T) {
 	w.do("bob", "send", "--peer", "alice", "hello")
 	w.plain.Lock(func() { w.plain.TamperedKeys[w.ids["bob"]] = keys("mallory") })
 	fresh := plainPeer(w)
+	w.do("alice", "session", "start", "--session", "s")
 	cmd := w.command("alice", "follow", "--peer", fresh, "--peer", "mallory")
 	b, err := cmd.CombinedOutput()
 	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(b), "PIN MISMATCH") {
@@ -274,9 +275,15 @@ func TestL3_PinMismatchStopsIt(t *testing.T) {
 	}
 	r := w.run("alice", "follow", "status")
 	contains(t, r.out, "not following\n", "PIN MISMATCH")
+	told := w.spool("alice", "s", spool.Messages)
+	if len(told) != 1 || told[0].From != w.ids["alice"] || told[0].Verified {
+		t.Fatalf("the session was told %+v", told)
+	}
+	contains(t, told[0].Text, "PIN MISMATCH", fresh)
 	if r := w.run("alice", "follow", "start", "--peer", fresh); r.code != 1 || !strings.Contains(r.err, "PIN MISMATCH") {
 		t.Fatalf("start: %+v", r)
 	}
+	equal(t, "told again on the same day", len(w.spool("alice", "s", spool.Messages)), 1)
 }
 
 // plainPeer is a sender whose keys the recipient has to ask the relay for, and gets wrong.
