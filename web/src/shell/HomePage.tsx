@@ -37,7 +37,9 @@ export function HomePage() {
       <div className={cx("flex w-full flex-col", busy ? "mx-auto max-w-[680px] px-6 pt-7 pb-14" : "max-w-[440px] items-center text-center")}>
         {!busy && <MessagesSquare size={28} strokeWidth={1.5} className="mb-3 text-text-3" />}
         <h1 className="text-balance font-semibold text-head">{t(busy ? "shell.homeForYou" : "shell.home")}</h1>
-        <p className={cx("text-pretty text-side text-text-2", !busy && "mt-1")}>{t("shell.homeHint", { keys: `${keyName("Mod")} K` })}</p>
+        <p className={cx("text-pretty text-side text-text-2", !busy && "mt-1")}>
+          {t(busy ? "shell.homeForYouHint" : "shell.homeHint", { keys: `${keyName("Mod")} K` })}
+        </p>
         {busy && (
           <div className="mt-6 flex flex-col gap-6">
             <WaitingList />

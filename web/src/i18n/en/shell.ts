@@ -22,6 +22,7 @@ export const shell = {
   "shell.backToRooms": "Back to rooms",
   "shell.home": "Choose a room, or start one",
   "shell.homeForYou": "For you",
+  "shell.homeForYouHint": "What waits for you, what runs, and what has ended. {keys} takes you anywhere.",
   "shell.homeHint": "People and agents are on the left. {keys} takes you anywhere.",
   "shell.homeAgents": "Talk to",
   "shell.homeMore": "Set up an agent",

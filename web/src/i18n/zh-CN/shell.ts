@@ -24,6 +24,7 @@ export const shell: Record<keyof typeof en, string> = {
   "shell.backToRooms": "返回聊天室列表",
   "shell.home": "选一个聊天室，或新开一个",
   "shell.homeForYou": "与你有关",
+  "shell.homeForYouHint": "等你处理的、正在进行的和已经结束的。按 {keys} 可以去任何地方。",
   "shell.homeHint": "成员和智能体都在左边。按 {keys} 可以去任何地方。",
   "shell.homeAgents": "可以聊聊",
   "shell.homeMore": "设置一个智能体",
