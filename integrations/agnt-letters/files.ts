@@ -43,10 +43,11 @@ export class FileLetters implements Letters {
 
   async start(): Promise<undefined> {
     if (this.#o.session === "") return;
-    await mkdir(join(this.#o.user, "sessions"), { recursive: true, mode: 0o700 });
+    const user = await realpath(this.#o.user); // a folder that somebody removed is not made again
+    await mkdir(join(user, "sessions"), { recursive: true, mode: 0o700 });
     const entry = mapEntry(this.#o.session);
     await mkdir(dirname(entry), { recursive: true, mode: 0o700 });
-    await replace(entry, `${await realpath(this.#o.user)}\n`);
+    await replace(entry, `${user}\n`);
     await this.#forget();
   }
 

@@ -1,6 +1,6 @@
 // When letters may begin a turn, with a scripted host's door.
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { Alarm } from "../agnt-letters/alarm.ts";
@@ -292,6 +292,13 @@ test("L5 session: a failure is a line in the log without a word of a letter, and
   assert.match(log, /^\S+ pi prompt: E[A-Z]+\n$/);
   await attached.detach(true);
   assert.equal(read(join(w.home, ".agent-talk", "by-session", "s1")), "");
+});
+
+test("L5 session: a user's folder that was removed is not made again", async (t) => {
+  const w = world(t);
+  const gone = join(w.home, "gone");
+  assert.equal(await attach("pi", "s1", w.home, { idle: () => true, wake: () => undefined }, { AGNT_LETTERS_USER: gone }), undefined);
+  assert.ok(!existsSync(gone));
 });
 
 test("L5 session: states of sessions whose spools were collected go, and no others", async (t) => {
