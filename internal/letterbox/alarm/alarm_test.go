@@ -614,3 +614,35 @@ func TestL5_LogIsBounded(t *testing.T) {
 		t.Fatalf("%v %v", st, err)
 	}
 }
+
+// What comes at once fits what hosts put before a model, whatever the letters are made of; the rest follows.
+func TestL5_LettersComeInPortions(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"words": strings.Repeat("word ", 1000), "lines": strings.Repeat("\n", 20_000) + "x", "long": strings.Repeat("é", 100_000), "short": "x"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPerson(t)
+			p.hook("s", alarm.SessionStart)
+			for range 25 {
+				p.arrives(bob, text)
+			}
+			got := 0
+			for range 25 {
+				quote := shown(t, "PostToolUse", p.hook("s", alarm.PostToolUse))
+				if n := len([]rune(quote)); n > 10_000 {
+					t.Fatalf("%d characters", n)
+				}
+				n := strings.Count(quote, " begins ")
+				if got += n; n == 0 {
+					break
+				}
+				if more := strings.HasSuffix(quote, "\n\nMore letters wait."); more != (got < 25) {
+					t.Fatalf("%d letters so far, more %v", got, more)
+				}
+			}
+			if got != 25 {
+				t.Fatalf("%d letters", got)
+			}
+		})
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/agntchat/agntchat/internal/letterbox/lockfile"
 	"github.com/agntchat/agntchat/internal/letterbox/spool"
@@ -88,16 +89,21 @@ func (d *Desk) Unread() ([]Mail, error) {
 	return mail(b.Lines), err
 }
 
-// Bounds of one delivery in bytes of the spool, where a single longer letter comes alone. Hosts put at most 10,000 characters of a hook's context before a model.
+// Bounds of one delivery in characters of its quote. Hosts put at most 10,000 characters of a hook's context before a model, and a result of a tool is cut at 30,000.
 const (
-	ByHook = 8500
-	ByHand = 40_000
+	ByHook = 9_500
+	ByHand = 29_000
 )
 
 // Take gives the quote of unread letters, at most as many as the settings and size allow, and the letters. They are marked as read first. An empty
 // quote is that there are none.
 func (d *Desk) Take(ctx context.Context, size int) (quote string, taken []Mail, err error) {
-	b, err := d.reader.Take(ctx, spool.Limit{Lines: d.settings.MaxAtOnce, Bytes: size})
+	limit := min(d.settings.MaxCharacters, size-len(preamble)-maxHead)
+	next, err := d.reader.Next(spool.Limit{Lines: d.settings.MaxAtOnce})
+	if err != nil || len(next.Lines) == 0 && !next.More {
+		return "", nil, err
+	}
+	b, err := d.reader.Take(ctx, spool.Limit{Lines: fit(next.Lines, limit, size)})
 	if err != nil {
 		return "", nil, err
 	}
@@ -107,11 +113,25 @@ func (d *Desk) Take(ctx context.Context, size int) (quote string, taken []Mail, 
 	if err := d.change(ctx, func(a *account) { a.shown(taken) }); err != nil {
 		note(d.user.Dir(), d.now(), "books: %v", err) // the letters are marked: they must be shown
 	}
-	quote = Quote(taken, d.settings.MaxCharacters)
+	quote = Quote(taken, limit)
 	if b.More {
 		quote += "\n\nMore letters wait."
 	}
 	return quote, taken, nil
+}
+
+// fit is how many lines have a quote of at most size characters; one always.
+func fit(lines []spool.Line, limit, size int) int {
+	used := len(preamble) + len("\n\nMore letters wait.")
+	for i, l := range lines {
+		if m, ok := parse(l.JSON); ok {
+			used += utf8.RuneCountInString(quoteOne(m, "0000000000000000", i+1, limit))
+		}
+		if used > size {
+			return max(i, 1)
+		}
+	}
+	return max(len(lines), 1)
 }
 
 // againBytes is how far back Again looks, in bytes of each file.

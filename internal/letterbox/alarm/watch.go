@@ -70,7 +70,7 @@ func prints(path, sessions, user string) string {
 func Monitor(ctx context.Context, user spool.User, registry *spool.Registry, session string, now func() time.Time, out io.Writer) error {
 	if _, err := spool.Clean(session); err != nil {
 		<-ctx.Done()
-		return nil
+		return nil //nolint:nilerr // said above
 	}
 	for ctx.Err() == nil {
 		if other, ok := registry.Lookup(session); ok {
@@ -86,7 +86,7 @@ func Monitor(ctx context.Context, user spool.User, registry *spool.Registry, ses
 			woken, err := d.Wake(ctx, nil)
 			if err != nil {
 				note(user.Dir(), now(), "monitor: %v", err)
-				return nil //nolint:nilerr // the letters wait; the next look tries again
+				return nil
 			}
 			if woken {
 				_, err = io.WriteString(out, WakeText+"\n")

@@ -143,7 +143,7 @@ func (r *Runner) lines(ctx context.Context, c *cli.Call, user spool.User, sessio
 	if err != nil {
 		return err
 	}
-	limit := spool.Limit{Lines: d.Settings().MaxAtOnce, Bytes: alarm.ByHand}
+	limit := spool.Limit{Lines: d.Settings().MaxAtOnce}
 	var b spool.Batch
 	if c.Has("--keep") {
 		b, err = reader.Next(limit)

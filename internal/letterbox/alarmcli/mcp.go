@@ -96,7 +96,7 @@ func (r *Runner) mcp(ctx context.Context, c *cli.Call) (err error) {
 	case <-ctx.Done(): // a host may end it without closing its input, which is then still read
 	}
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // the host ended it
+		return nil
 	}
 	return err
 }
