@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, mkdirSync, readdirSync, renameSync, statSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, renameSync, statSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
@@ -234,4 +234,57 @@ test("L5 spool: several readers and agent-talk's way of writing: each letter onc
   const want = ["x", "y"].flatMap((name) => Array.from({ length: 300 }, (_, i) => `${name}${`${i}`.padStart(28, "0")}`));
   assert.deepEqual(got.sort(), want);
   assert.notEqual(read(`${d.spool}.1`), "");
+});
+
+test("L5 spool: whatever is appended, cut in halves, rotated and taken in portions: each letter once and in order", async (t) => {
+  const seed = Number(process.env["AGNT_TEST_SEED"] ?? Date.now() % 1_000_000);
+  t.diagnostic(`AGNT_TEST_SEED=${seed}`);
+  let state = seed;
+  const random = (n: number): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * n);
+  };
+  for (let round = 0; round < 25; round++) {
+    const d = desk(t);
+    const want: string[] = [];
+    const got: string[] = [];
+    let rest = "";
+    for (let step = 0; step < 60; step++) {
+      switch (random(6)) {
+        case 0: {
+          const text = `${want.length} ${"é信👋x".repeat(random(40))}`;
+          want.push(text);
+          d.write(rest, line(text));
+          rest = "";
+          break;
+        }
+        case 1: {
+          if (rest !== "") break;
+          const text = `${want.length}`;
+          want.push(text);
+          const l = line(text);
+          const cut = 1 + random(l.length - 1);
+          d.write(l.slice(0, cut));
+          rest = l.slice(cut);
+          break;
+        }
+        case 2:
+          d.write(rest, "{}\n", line("", {}));
+          rest = "";
+          break;
+        case 3: {
+          // Four old files are kept for a reader that is behind; a writer does not rotate in the middle of a line.
+          if (rest !== "" || !existsSync(d.spool) || existsSync(`${d.spool}.4`)) break;
+          for (let n = 4; n > 1; n--) if (existsSync(`${d.spool}.${n - 1}`)) renameSync(`${d.spool}.${n - 1}`, `${d.spool}.${n}`);
+          renameSync(d.spool, `${d.spool}.1`);
+          break;
+        }
+        default:
+          got.push(...(await d.next({ letters: 1 + random(4), chars: 1 + random(200), perLetter: 1 + random(100) })));
+      }
+    }
+    d.write(rest);
+    for (let more = await d.next(); more.length > 0; more = await d.next()) got.push(...more);
+    assert.deepEqual(got, want, `round ${round}`);
+  }
 });
