@@ -16,7 +16,7 @@ import (
 const hookHelp = `agnt hook is run by Claude Code and Codex themselves; agnt connect --session puts it into their settings.
 
   agnt hook claude --home FOLDER --agent ID            as a hook, with the event on standard input
-  agnt hook codex --home FOLDER --agent ID EVENT       as the notify program
+  agnt hook codex --home FOLDER --agent ID [EVENT]     as a hook, with the event on standard input; or as the notify program
   agnt hook HOST MOMENT --dir FOLDER                   for letters, see agnt letter install: HOST is claude, codex, pi or opencode,
                                                        MOMENT session-start, user-prompt-submit, post-tool-use, stop, session-end or await
 

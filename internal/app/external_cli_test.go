@@ -266,3 +266,113 @@ func TestB1_AgntConnectTakesAnInvite(t *testing.T) {
 		t.Errorf("%d executors", n)
 	}
 }
+
+// trust does what a person does in /hooks of Codex, by the same calls.
+func (d *desk) trust() {
+	d.t.Helper()
+	cmd := exec.CommandContext(d.t.Context(), bridgetest.CLI(d.t, "codex"), "app-server")
+	cmd.Env, cmd.Dir = d.env, filepath.Join(d.home, "work")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		d.t.Fatal(err)
+	}
+	defer func() { _ = in.Close(); _ = cmd.Wait() }()
+	lines := json.NewDecoder(out)
+	call := func(id int, method string, params, into any) {
+		d.t.Helper()
+		if err := json.NewEncoder(in).Encode(map[string]any{"id": id, "method": method, "params": params}); err != nil {
+			d.t.Fatal(err)
+		}
+		for {
+			var m struct {
+				ID            *int
+				Result, Error json.RawMessage
+			}
+			if err := lines.Decode(&m); err != nil {
+				d.t.Fatal(err)
+			}
+			if m.ID == nil || *m.ID != id {
+				continue
+			}
+			if len(m.Error) > 0 && string(m.Error) != "null" {
+				d.t.Fatalf("%s: %s", method, m.Error)
+			}
+			if into != nil {
+				if err := json.Unmarshal(m.Result, into); err != nil {
+					d.t.Fatal(err)
+				}
+			}
+			return
+		}
+	}
+	call(1, "initialize", map[string]any{"clientInfo": map[string]any{"name": "test", "version": "1"}, "capabilities": map[string]any{"experimentalApi": true}}, nil)
+	_ = json.NewEncoder(in).Encode(map[string]any{"method": "initialized"})
+	var list struct {
+		Data []struct {
+			Hooks []struct{ Key, EventName, Command, CurrentHash string }
+		}
+	}
+	call(2, "hooks/list", map[string]any{"cwds": []string{filepath.Join(d.home, "work")}}, &list)
+	states := map[string]any{}
+	for _, h := range list.Data[0].Hooks {
+		if strings.Contains(h.Command, " hook codex --home ") {
+			states[h.Key] = map[string]any{"trusted_hash": h.CurrentHash, "enabled": true}
+		}
+	}
+	if len(states) != 3 {
+		d.t.Fatalf("Codex sees %+v", list)
+	}
+	call(3, "config/batchWrite", map[string]any{"edits": []any{map[string]any{"keyPath": "hooks.state", "value": states, "mergeStrategy": "upsert"}}, "reloadUserConfig": true}, nil)
+}
+
+// TestB1_RealCodexReadsItsMessages: once a person has trusted the hooks, messages come
+// into a session of Codex with a prompt and at the end of a turn, and nothing is shown twice.
+func TestB1_RealCodexReadsItsMessages(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	config := filepath.Join(d.home, "codex", "config.toml")
+	own := "model = \"fake-model\"\nmodel_provider = \"fake\"\napproval_policy = \"never\"\n\n[model_providers.fake]\nname = \"Fake\"\nbase_url = \"" + d.model.URL + "/v1\"\nenv_key = \"FAKE_API_KEY\"\nwire_api = \"responses\"\n"
+	if err := os.WriteFile(config, []byte(own), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	inv := d.call(d.owner, "POST", "/invites", map[string]any{"displayName": "Desk"}, 201)
+	if out := d.program(d.agnt, "connect", "--session", "--tool", "codex", inv["code"].(string)); !strings.Contains(out, "/hooks") {
+		t.Errorf("the person is not told to trust the hooks: %s", out)
+	}
+	d.credentials()
+	d.trust()
+	direct := d.call(d.owner, "POST", "/conversations", map[string]any{"type": "direct", "memberIds": []string{d.agentID}}, 201)["id"].(string)
+	d.say(direct, "please say harbour too")
+	wrote := make(chan struct{})
+	go func() { // while the model is asked for the first time
+		defer close(wrote)
+		d.model.WaitFor("start the work")
+		_, _, _ = request(t.Context(), d.URL, d.owner, "POST", "/api/conversations/"+direct+"/messages", `{"content":"one more thing: lighthouse"}`)
+	}()
+	d.model.On("lighthouse", fakemodel.Step{Text: "And the lighthouse."})
+	d.model.On("start the work", fakemodel.Step{Text: "First part.", Gate: wrote})
+	d.program(bridgetest.CLI(t, "codex"), "exec", "--skip-git-repo-check", "start the work")
+	d.settled("agent: And the lighthouse.")
+	harbour := false
+	for _, r := range d.model.Requests("/v1/responses") {
+		harbour = harbour || strings.Contains(r.Raw, "please say harbour too")
+	}
+	if !harbour {
+		t.Error("the message that waited did not reach the model")
+	}
+	_, lines := d.said()
+	if got := strings.Join(lines, "; "); got != "started; owner: start the work; agent: First part.; agent: And the lighthouse." {
+		t.Errorf("%s", got)
+	}
+	d.program(d.agnt, "connect", "--session", "--tool", "codex", "--remove")
+	if _, err := os.Stat(filepath.Join(d.home, "codex", "hooks.json")); !os.IsNotExist(err) {
+		t.Errorf("hooks are left: %v", err)
+	}
+}

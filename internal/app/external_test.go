@@ -325,7 +325,16 @@ func TestB1_OwnerSpeaksOnlyWhereNobodyElseListens(t *testing.T) {
 func TestB1_SilentSessionIsLost(t *testing.T) {
 	t.Parallel()
 	x := newTerminal(t)
+	health := func() any {
+		return x.call(x.owner, "GET", "/agents/"+x.agentID+"/health", nil, 200)["healthStatus"]
+	}
+	if got := health(); got != "offline" {
+		t.Errorf("before its first session it is %v", got)
+	}
 	x.event("s1", "prompt", map[string]any{"text": "hello"}) // Codex never says session_start
+	if got := health(); got != "healthy" {
+		t.Errorf("in a session it is %v", got)
+	}
 	if _, err := x.DB.Exec(t.Context(), `UPDATE external_sessions SET last_event_at = now() - interval '181 seconds'`); err != nil {
 		t.Fatal(err)
 	}
@@ -339,6 +348,9 @@ func TestB1_SilentSessionIsLost(t *testing.T) {
 	}
 	if a := x.call(x.owner, "GET", "/agents/"+x.agentID, nil, 200); a["presence"] != "offline" {
 		t.Errorf("presence %v", a["presence"])
+	}
+	if got := health(); got != "offline" {
+		t.Errorf("when it is lost it is %v", got)
 	}
 	x.event("s1", "heartbeat", nil) // the machine slept
 	if a := x.call(x.owner, "GET", "/agents/"+x.agentID, nil, 200); a["presence"] != "online_local" {

@@ -101,6 +101,9 @@ func ConnectSession(ctx context.Context, home string, c Credentials, invite stri
 			_, _ = fmt.Fprintln(out, " ", line)
 		}
 	}
+	if done.Next != "" {
+		_, _ = fmt.Fprintln(out, done.Next)
+	}
 	if set.Remove {
 		_, _ = fmt.Fprintln(out, "New sessions are no longer shown. The agent and its key stay; delete the agent in agntchat.")
 		return nil

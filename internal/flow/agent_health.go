@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agntchat/agntchat/internal/access"
+	"github.com/agntchat/agntchat/internal/external"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/view"
 )
@@ -137,7 +138,10 @@ func (g *Gateway) health(ctx context.Context, agents []view.Agent) ([]AgentHealt
 }
 
 func statusOf(h AgentHealth, q view.AgentQueue, now time.Time) string {
+	session := h.Agent.ExternalSession
 	switch {
+	case h.Online == 0 && session != nil && session.State != external.Ended && now.Sub(session.LastEventAt) < external.Silence:
+		return Healthy // a person drives it; what waits is read with the next prompt
 	case h.Online == 0:
 		return Unseen
 	case h.Stuck > 0:

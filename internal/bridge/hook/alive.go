@@ -43,7 +43,10 @@ func readNote(dir, session string) (n note, ok bool) {
 }
 
 // forget lets the detached process of a session end.
-func forget(dir, session string) { _ = os.Remove(notePath(dir, session)) }
+func forget(dir, session string) {
+	_ = os.Remove(notePath(dir, session))
+	_ = os.Remove(turnPath(dir, session))
+}
 
 // keepAlive starts the detached process of the session unless it runs.
 func (r *run) keepAlive() error {

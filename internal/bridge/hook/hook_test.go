@@ -107,7 +107,7 @@ func TestB1_HookGoesIntoCodexConfigurationAndOutAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	codex := []string{"/usr/bin/agnt", "hook", "codex", "--home", `C:\ada`, "--agent", "a1"}
-	for n, changes := range []int{1, 0} {
+	for n, changes := range []int{4, 0} {
 		if done, err := hook.InstallCodex(dir, codex, false); err != nil || len(done.Changes) != changes {
 			t.Fatalf("%d: %+v %v", n, done, err)
 		}
@@ -115,7 +115,7 @@ func TestB1_HookGoesIntoCodexConfigurationAndOutAgain(t *testing.T) {
 	if want := `notify = ["/usr/bin/agnt","hook","codex","--home","C:\\ada","--agent","a1"]` + "\n" + theirs; read(t, file) != want {
 		t.Errorf("%s", read(t, file))
 	}
-	if done, err := hook.InstallCodex(dir, codex, true); err != nil || len(done.Changes) != 1 || read(t, file) != theirs {
+	if done, err := hook.InstallCodex(dir, codex, true); err != nil || len(done.Changes) != 4 || read(t, file) != theirs {
 		t.Errorf("%+v %v\n%s", done, err, read(t, file))
 	}
 }
