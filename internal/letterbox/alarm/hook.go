@@ -138,6 +138,7 @@ func (o HookOptions) start(ctx context.Context, d *Desk, session string) error {
 	if _, gcErr := spool.GC(ctx, o.Registry, d.user, o.Now()); gcErr != nil {
 		note(d.user.Dir(), o.Now(), "clean-up: %v", gcErr)
 	}
+	d.sweep(o.Registry)
 	return err
 }
 

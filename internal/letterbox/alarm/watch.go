@@ -121,7 +121,7 @@ func Await(ctx context.Context, o HookOptions, alive func() bool) error {
 	if err := os.MkdirAll(user.Sessions(), 0o700); err != nil {
 		return fmt.Errorf("await letters: %w", err)
 	}
-	lock, err := lockfile.Open(ctx, filepath.Join(user.Sessions(), ".await-"+d.session+".lock"), false)
+	lock, err := lockfile.Open(ctx, filepath.Join(user.Sessions(), awaitLock+d.session+lockEnd), false)
 	if errors.Is(err, lockfile.ErrBusy) {
 		return nil
 	}
@@ -219,7 +219,7 @@ func CodexWatched(user spool.User, session string, s Settings) bool {
 }
 
 func watcherLock(user spool.User, session string) string {
-	return filepath.Join(user.Sessions(), ".codex-watch-"+session+".lock")
+	return filepath.Join(user.Sessions(), watchLock+session+lockEnd)
 }
 
 func reachable(ctx context.Context, codexHome string) bool {
@@ -248,4 +248,30 @@ func (d *Desk) wakeCodex(ctx context.Context, codexHome string) error {
 		return marks.set()
 	}
 	return nil
+}
+
+// Names of the locks by which one process waits for a session.
+const (
+	awaitLock = ".await-"
+	watchLock = ".codex-watch-"
+	lockEnd   = ".lock"
+)
+
+// sweep removes the locks of sessions that are not registered. Who holds one notices by that already.
+func (d *Desk) sweep(registry *spool.Registry) {
+	for _, begins := range []string{awaitLock, watchLock} {
+		names, err := filepath.Glob(filepath.Join(d.user.Sessions(), begins+"*"+lockEnd))
+		if err != nil {
+			continue
+		}
+		for _, name := range names {
+			session := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(name), begins), lockEnd)
+			if _, ok := registry.Lookup(session); ok {
+				continue
+			}
+			if held, err := lockfile.Held(name); err == nil && !held {
+				_ = os.Remove(name)
+			}
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -149,6 +150,14 @@ func TestL5_AwaitEndsWhenLettersWake(t *testing.T) {
 	p.hook("s", alarm.SessionEnd)
 	if err := <-waiting; err != nil {
 		t.Fatalf("the session ended: %v", err)
+	}
+	lock := filepath.Join(p.user.Sessions(), ".await-s.lock")
+	if _, err := os.Stat(lock); err != nil {
+		t.Fatal(err)
+	}
+	p.hook("next", alarm.SessionStart)
+	if _, err := os.Stat(lock); err == nil {
+		t.Fatal("the lock of a session that ended stays for ever")
 	}
 }
 

@@ -66,7 +66,7 @@ func (r *Runner) Commands() []cli.Command {
 			Flags: []cli.Flag{{Names: []string{"--codex"}, Help: "with on: an idle Codex too"}},
 		},
 		{
-			Name: "watch-codex", Summary: "run by agnt hook codex", Run: first(r.watchCodex), Flags: []cli.Flag{session},
+			Name: "watch-codex", Summary: "run by agnt hook codex", Hidden: true, Run: first(r.watchCodex), Flags: []cli.Flag{session},
 			Help: "Wakes an idle Codex over its control socket when letters may wake its session. It ends with the session.",
 		},
 	}, r.installCommands()...)

@@ -231,3 +231,17 @@ func TestL5_UnreadByHand(t *testing.T) {
 		}
 	}
 }
+
+// The monitor is a program whose lines its host shows to its model; it knows its session by what Claude Code tells what it starts.
+func TestL5_MonitorOfASession(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.letter("wake", "on", "-u", "alice")
+	l.letter("session", "start", "--session", "s1", "-u", "alice")
+	l.env = append(l.env, "CLAUDE_CODE_SESSION_ID=s1")
+	c := l.talk(l.agnt, "letter", "monitor", "--dir", filepath.Join(l.home, ".retalk", "alice"))
+	l.arrives("secret words")
+	if line := <-c.lines; line != alarm.WakeText+"\n" {
+		t.Fatalf("%q", line)
+	}
+}

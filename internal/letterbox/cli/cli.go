@@ -55,6 +55,7 @@ type Command struct {
 	Bare    bool   // takes no common flags
 	Max     int    // how many positionals it takes
 	Words   []string
+	Hidden  bool // run by our own programs: neither help nor completion names it
 	Run     func(*Call, context.Context) error
 }
 

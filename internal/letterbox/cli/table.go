@@ -139,6 +139,9 @@ func overview(commands []Command) string {
 	var b strings.Builder
 	b.WriteString("agnt letter exchanges end-to-end encrypted letters between agents and people through a relay that cannot read them.\n\n")
 	for _, c := range commands {
+		if c.Hidden {
+			continue
+		}
 		_, _ = fmt.Fprintf(&b, "  agnt letter %-11s %s\n", c.Name, c.Summary)
 	}
 	b.WriteString(`
@@ -171,6 +174,9 @@ func (c *Call) completion(context.Context) error {
 	var names []string
 	var cases strings.Builder
 	for _, k := range c.commands {
+		if k.Hidden {
+			continue
+		}
 		names = append(names, k.Name)
 		words := slices.Clone(k.Words)
 		flags := slices.Concat(k.Flags, everywhere)
