@@ -84,6 +84,14 @@ func FindHuddle(ctx context.Context, q pg.Querier, parent id.Conversation, key s
 	return c, nil
 }
 
+// OpenHuddles counts the open huddles right below a room.
+func OpenHuddles(ctx context.Context, q pg.Querier, parent id.Conversation) (n int, err error) {
+	if err = q.QueryRow(ctx, sqlOpenHuddles, parent).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count huddles: %w", err)
+	}
+	return n, nil
+}
+
 // FreeHuddleKeyTx takes its name from a huddle that is closed.
 func FreeHuddleKeyTx(ctx context.Context, tx *pg.Tx, c id.Conversation) error {
 	return exec(ctx, tx, "free huddle", sqlFreeHuddleKey, c)

@@ -13,6 +13,8 @@ const (
 
 	sqlFindHuddle = `SELECT id FROM conversations WHERE parent_conversation_id = $1::uuid AND huddle_key = $2::text AND deleted_at IS NULL`
 
+	sqlOpenHuddles = `SELECT count(*) FROM conversations WHERE parent_conversation_id = $1::uuid AND huddle_key IS NOT NULL AND deleted_at IS NULL`
+
 	sqlFreeHuddleKey = `UPDATE conversations SET huddle_key = NULL WHERE id = $1::uuid`
 
 	sqlHuddlesOf = `SELECT id FROM conversations WHERE parent_conversation_id = $1::uuid AND type <> 'task' AND deleted_at IS NULL ORDER BY id`

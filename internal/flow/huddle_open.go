@@ -23,6 +23,7 @@ import (
 const (
 	maxHuddlePeers = 9
 	maxHuddleDepth = 3
+	maxOpenHuddles = 100  // below one room
 	maxHuddleGoal  = 2000 // characters
 )
 
@@ -37,8 +38,10 @@ type NewHuddle struct {
 	Message string // a first text; "" is none
 	// ClientKey is the caller's own name for Message, as of any post.
 	ClientKey    string
-	OpenedByTask id.Task // the task for which it is opened; zero for none
+	OpenedByTask id.Task // the task for which it is opened; zero for none, and any that is not the caller's
 }
+
+var errManyHuddles = fault.Newf(fault.Conflict, "too_many_huddles", "%d huddles are open in this conversation: close some first.", maxOpenHuddles)
 
 var errInvalidHuddle = fault.New(fault.Invalid, "invalid", "This huddle cannot be opened.")
 
@@ -108,13 +111,12 @@ func (c *Chat) openHuddleTx(ctx context.Context, tx *pg.Tx, actor access.Actor, 
 	}
 	if !n.OpenedByTask.IsZero() {
 		t, err := task.Get(ctx, tx, n.OpenedByTask)
-		if (err != nil && fault.KindOf(err) == fault.NotFound) || (err == nil && !t.Assigned(actor.ID)) {
-			return id.Conversation{}, errInvalidHuddle.With("openedByTaskId", "unknown", "This is no task of yours.")
-		}
-		if err != nil {
+		if goneIsNil(err) != nil {
 			return id.Conversation{}, err
 		}
-		h.OpenedByTaskID = &n.OpenedByTask
+		if err == nil && t.Assigned(actor.ID) { // one that was given to somebody else meanwhile is no reason to say nothing
+			h.OpenedByTaskID = &n.OpenedByTask
+		}
 	}
 	anchor := n.Anchor
 	if !byAnchor {
@@ -128,6 +130,13 @@ func (c *Chat) openHuddleTx(ctx context.Context, tx *pg.Tx, actor access.Actor, 
 	depth, err := chat.Depth(ctx, tx, source.ID)
 	if err != nil {
 		return id.Conversation{}, err
+	}
+	open, err := chat.OpenHuddles(ctx, tx, source.ID)
+	if err != nil {
+		return id.Conversation{}, err
+	}
+	if open >= maxOpenHuddles {
+		return id.Conversation{}, errManyHuddles
 	}
 	if depth >= maxHuddleDepth {
 		return id.Conversation{}, fault.Newf(fault.Invalid, "huddle_too_deep", "A huddle may lie in at most %d others.", maxHuddleDepth-1)

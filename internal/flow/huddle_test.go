@@ -256,7 +256,7 @@ func TestH1_OneHuddleForMembersAndTopic(t *testing.T) {
 		}
 	}
 	for name, n := range map[string]flow.NewHuddle{
-		"a message of elsewhere": {Peers: zoe, Anchor: id.New[id.Message]()}, "a task of nobody": {Peers: zoe, OpenedByTask: id.New[id.Task]()}, "too long a topic": {Peers: zoe, Topic: strings.Repeat("x", 201)},
+		"a message of elsewhere": {Peers: zoe, Anchor: id.New[id.Message]()}, "too long a topic": {Peers: zoe, Topic: strings.Repeat("x", 201)},
 	} {
 		n.Source = c.room
 		if _, err := c.Chat.OpenHuddle(t.Context(), c.nova, n); code(err) != "invalid" {
@@ -265,6 +265,20 @@ func TestH1_OneHuddleForMembersAndTopic(t *testing.T) {
 	}
 	if _, err := c.Chat.OpenHuddle(t.Context(), c.max, flow.NewHuddle{Source: c.room, Peers: zoe}); code(err) != "not_found" {
 		t.Errorf("somebody who is not in the room: %v", err)
+	}
+	// A task that is not the caller's is not remembered, and loses no word.
+	if h, ok := c.open(c.nova, flow.NewHuddle{Peers: zoe, Topic: "task", OpenedByTask: id.New[id.Task]()}).Huddle(); !ok || h.OpenedByTaskID != nil {
+		t.Errorf("huddle %+v", h)
+	}
+	if _, err := c.DB.Exec(t.Context(), `INSERT INTO conversations (id, type, created_by, organization_id, parent_conversation_id, huddle_key)
+		SELECT gen_random_uuid(), 'group', created_by, organization_id, id, g::text FROM conversations, generate_series(1, 100) g WHERE id = $1::uuid`, c.room); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Chat.OpenHuddle(t.Context(), c.nova, flow.NewHuddle{Source: c.room, Peers: zoe, Topic: "one more"}); code(err) != "too_many_huddles" {
+		t.Errorf("without end: %v", err)
+	}
+	if _, err := c.DB.Exec(t.Context(), `DELETE FROM conversations WHERE parent_conversation_id = $1::uuid AND length(huddle_key) < 64`, c.room); err != nil {
+		t.Fatal(err)
 	}
 	// A huddle in a huddle, to a depth.
 	at := c.room

@@ -14,6 +14,7 @@ func TestM2_ChatStatementsPlan(t *testing.T) {
 	for _, sql := range []string{
 		messagesByIDSQL, messageByIDSQL, messagesNewestSQL, messagesBeforeSQL, messagesAfterSQL, lastMessagesSQL, membersSQL, roomMembersSQL, roomSQL, personalRoomsSQL, sideRoomsSQL, huddlesOfSQL,
 		unreadSQL, unreadInSQL, contactsSQL, contactByIDSQL, activePeople, peersSQL, circlesSQL, roomsWithSQL, guestsSQL, ownerIDSQL, seatsSQL, oneMemberSQL,
+		causeSQL, groupSQL,
 	} {
 		plan := pgtest.Plan(t, sql)
 		if sql == messagesByIDSQL {
@@ -22,6 +23,14 @@ func TestM2_ChatStatementsPlan(t *testing.T) {
 		if strings.Contains(plan, "Seq Scan on messages") {
 			t.Errorf("reads every message:\n%s\n%s", sql, plan)
 		}
+	}
+}
+
+// Files are few beside messages, and lead to theirs by its key: it must only be valid.
+func TestP8_FilesPlan(t *testing.T) {
+	t.Parallel()
+	for _, sql := range []string{filesBySQL, roomFilesSQL, messageCountsSQL} {
+		pgtest.Plan(t, sql)
 	}
 }
 

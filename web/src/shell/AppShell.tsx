@@ -8,6 +8,7 @@ import { useT } from "#/i18n";
 import { cx } from "#/lib/cx";
 import { useUnreadTotal } from "#/realtime/hooks";
 import { ConnectionBanner } from "./ConnectionBanner";
+import { useNoStrayDrops } from "./DropZone";
 import { QuickSwitcher } from "./QuickSwitcher";
 import { Resizer } from "./Resizer";
 import { Shortcuts } from "./Shortcuts";
@@ -29,6 +30,7 @@ export function AppShell({ children }: { children: ReactNode }) {
   useDecisionEvents();
   useTaskEvents();
   useTitle();
+  useNoStrayDrops();
   return (
     <div className="flex h-full flex-col">
       <a

@@ -1,8 +1,25 @@
 import { Paperclip } from "lucide-react";
-import { type DragEvent, type ReactNode, useRef, useState } from "react";
+import { type DragEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { useT } from "#/i18n";
 
 const carriesFiles = (event: DragEvent) => event.dataTransfer.types.includes("Files");
+
+/** A file that is dropped where nothing takes it would take the place of the page. */
+export function useNoStrayDrops(): void {
+  useEffect(() => {
+    const refuse = (event: globalThis.DragEvent) => {
+      if (!event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      event.dataTransfer.dropEffect = "none";
+    };
+    window.addEventListener("dragover", refuse);
+    window.addEventListener("drop", refuse);
+    return () => {
+      window.removeEventListener("dragover", refuse);
+      window.removeEventListener("drop", refuse);
+    };
+  }, []);
+}
 
 /** A room takes files that are dropped anywhere on it. `onFiles` null: it takes none. */
 export function DropZone({ onFiles, children }: { onFiles: ((files: readonly File[]) => void) | null; children: ReactNode }) {
@@ -27,6 +44,7 @@ export function DropZone({ onFiles, children }: { onFiles: ((files: readonly Fil
       onDragOver={(e) => {
         if (!onFiles || !carriesFiles(e)) return;
         e.preventDefault();
+        e.stopPropagation();
         e.dataTransfer.dropEffect = "copy";
       }}
       onDragLeave={(e) => {
@@ -35,6 +53,7 @@ export function DropZone({ onFiles, children }: { onFiles: ((files: readonly Fil
       onDrop={(e) => {
         if (!onFiles || !carriesFiles(e)) return;
         e.preventDefault();
+        e.stopPropagation();
         end();
         onFiles([...e.dataTransfer.files]);
       }}

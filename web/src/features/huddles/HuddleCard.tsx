@@ -8,6 +8,7 @@ import { cx } from "#/lib/cx";
 import { exactTime, nameList, shortTime } from "#/lib/format";
 import { type Huddle, huddleOf } from "#/lib/huddles";
 import { previewOf } from "#/lib/rooms";
+import { useHuddleUnread } from "./queries";
 
 const MOST_FACES = 4;
 
@@ -17,12 +18,12 @@ export function HuddleCard({ room, open, onOpen }: { room: Conversation; open: b
   useLocale();
   const id = useId();
   const [unfolded, setUnfolded] = useState(false);
+  const unread = useHuddleUnread(room);
   const huddle = huddleOf(room);
   if (!huddle) return null;
   const members = room.members ?? [];
   const names = nameList(members.map((m) => m.participant?.displayName ?? m.displayName ?? "").filter(Boolean));
   const count = room.huddle?.messageCount ?? 0;
-  const unread = room.unreadCount ?? 0;
   return (
     <section aria-label={t("huddle.label", { topic: huddle.topic || names })} className="px-4 pt-1.5 pb-0.5 sm:px-5">
       <div

@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useMemo, useRef } from "react";
+import { useCallback, useEffect, useMemo, useRef } from "react";
 import { addMember, getConversation } from "#/api/conversations";
 import { completeHuddle, listHuddles } from "#/api/huddles";
 import { keys } from "#/api/keys";
@@ -7,6 +7,7 @@ import type { Conversation, Id } from "#/api/types";
 import { huddleOf } from "#/lib/huddles";
 import { useHub } from "#/realtime/context";
 import { useConnection } from "#/realtime/hooks";
+import { useStore } from "#/realtime/store";
 import { useRoomEvents } from "#/realtime/useChannel";
 
 /** However much is said in huddles, their cards are read again at most this often. */
@@ -38,6 +39,15 @@ export function useHuddles(roomId: Id): ReadonlyMap<Id, Conversation> {
     before.current = state;
   }, [state, queries, roomId]);
   return useMemo(() => new Map((list.data ?? []).filter((h) => huddleOf(h)?.sourceId === roomId).map((h) => [h.id, h])), [list.data, roomId]);
+}
+
+/** What is new to who takes part: counted live where the room is known here, else as its card was read. */
+export function useHuddleUnread(room: Conversation): number {
+  const live = useStore(
+    useHub().list,
+    useCallback((v) => v.rooms.get(room.id)?.unread, [room.id]),
+  );
+  return live ?? room.unreadCount ?? 0;
 }
 
 /** Takes a seat in a huddle that one looks into. */
