@@ -55,15 +55,15 @@ func (d *Desk) Session() string { return d.session }
 // Settings are those of the session's user.
 func (d *Desk) Settings() Settings { return d.settings }
 
-// parse reads a line of a spool. ok is false for what says nothing to a reader: shared contacts, members who left, no object. A member of another type
-// is as if it were not there.
+// parse reads a line of a spool. ok is false for what says nothing to a reader (contract letters 5.2): shared contacts, what has no text, no object. A member of another
+// type is as if it were not there.
 func parse(line []byte) (m Mail, ok bool) {
 	var o map[string]any
 	if json.Unmarshal(line, &o) != nil {
 		return m, false
 	}
 	text := func(name string) string { s, _ := o[name].(string); return s }
-	if kind, there := o["kind"]; there && kind != "" {
+	if o["kind"] == "contact" {
 		return m, false
 	}
 	m = Mail{ID: text("id"), From: text("from"), Name: text("name"), Text: text("text"), Group: text("group"), At: text("ts")}
