@@ -19,26 +19,28 @@ const (
 
 	sqlHuddlesOf = `SELECT id FROM conversations WHERE parent_conversation_id = $1::uuid AND type <> 'task' AND deleted_at IS NULL ORDER BY id`
 
-	// The rooms above a huddle, nearest first. A work room may stand between.
+	// The rooms above a huddle, nearest first. A work room may stand between. OFFSET 0 keeps the planner, which knows nothing of a recursion's
+	// size, from reading all rooms.
 	sqlRoomsAbove = `WITH RECURSIVE above (id, parent, depth) AS (
 			SELECT c.id, c.parent_conversation_id, 0 FROM conversations c
 			WHERE c.id = $1::uuid AND c.deleted_at IS NULL AND c.type <> 'task' AND c.parent_conversation_id IS NOT NULL
-			UNION ALL SELECT c.id, c.parent_conversation_id, above.depth + 1 FROM above JOIN conversations c ON c.id = above.parent
-			WHERE c.deleted_at IS NULL AND above.depth < 16)`
+			UNION ALL SELECT c.id, c.parent_conversation_id, above.depth + 1 FROM above CROSS JOIN LATERAL (SELECT x.id, x.parent_conversation_id
+				FROM conversations x WHERE x.id = above.parent AND x.deleted_at IS NULL OFFSET 0) c WHERE above.depth < 16)`
 
 	sqlReaderRole = sqlRoomsAbove + ` SELECT coalesce(
 			(SELECT m.role FROM conversation_members m JOIN conversations c ON c.id = m.conversation_id
 				WHERE m.conversation_id = $1::uuid AND m.participant_id = $2::uuid AND c.deleted_at IS NULL),
-			(SELECT 'observer' FROM above JOIN conversation_members m ON m.conversation_id = above.id AND m.participant_id = $2::uuid LIMIT 1), '')`
+			(SELECT 'observer' FROM above WHERE EXISTS (SELECT 1 FROM conversation_members m WHERE m.conversation_id = above.id AND m.participant_id = $2::uuid) LIMIT 1), '')`
 
 	sqlHuddlesBelow = `WITH RECURSIVE below (id, depth) AS (
 			SELECT c.id, 1 FROM conversations c WHERE c.parent_conversation_id = $1::uuid AND c.deleted_at IS NULL
-			UNION ALL SELECT c.id, below.depth + 1 FROM below JOIN conversations c ON c.parent_conversation_id = below.id
-			WHERE c.deleted_at IS NULL AND below.depth < 16)
-		SELECT below.id FROM below JOIN conversations c ON c.id = below.id AND c.type <> 'task'
-		WHERE NOT EXISTS (SELECT 1 FROM conversation_members m WHERE m.conversation_id = below.id AND m.participant_id = $2::uuid)`
+			UNION ALL SELECT c.id, below.depth + 1 FROM below CROSS JOIN LATERAL (SELECT x.id FROM conversations x
+				WHERE x.parent_conversation_id = below.id AND x.deleted_at IS NULL OFFSET 0) c WHERE below.depth < 16)
+		SELECT below.id FROM below CROSS JOIN LATERAL (SELECT x.type FROM conversations x WHERE x.id = below.id OFFSET 0) c
+		WHERE c.type <> 'task' AND NOT EXISTS (SELECT 1 FROM conversation_members m WHERE m.conversation_id = below.id AND m.participant_id = $2::uuid)`
 
-	sqlDepth = sqlRoomsAbove + ` SELECT count(*) FROM above JOIN conversations c ON c.id = above.id AND c.type <> 'task' WHERE above.parent IS NOT NULL`
+	sqlDepth = sqlRoomsAbove + ` SELECT count(*) FROM above CROSS JOIN LATERAL (SELECT x.type FROM conversations x WHERE x.id = above.id OFFSET 0) c
+		WHERE above.parent IS NOT NULL AND c.type <> 'task'`
 
 	sqlGetRoom = `SELECT ` + roomColumns + ` FROM conversations WHERE id = $1::uuid AND deleted_at IS NULL`
 
