@@ -1,8 +1,9 @@
 import { useNavigate } from "@tanstack/react-router";
-import { Bot, Keyboard, Moon, PenSquare, Search, Settings, Sun } from "lucide-react";
+import { Bot, Inbox, Keyboard, ListChecks, ListPlus, Moon, PenSquare, Search, Settings, Sun } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useId, useState } from "react";
 import { Avatar } from "#/components/ui/avatar";
 import { Dialog } from "#/components/ui/dialog";
+import { useWaitingCount } from "#/features/decisions/queries";
 import { useAgents, useCreateRoom, useRoomEntries } from "#/features/rooms/data";
 import { badge } from "#/features/rooms/sections";
 import { useT } from "#/i18n";
@@ -118,6 +119,7 @@ function useItems(query: string): { title: string; items: Item[] }[] {
   const entries = useRoomEntries();
   const agents = useAgents();
   const create = useCreateRoom();
+  const waiting = useWaitingCount();
   const go = (roomId: string) => void navigate({ to: "/rooms/$roomId", params: { roomId } });
   const known = new Set<string>();
   const rooms: (Item & { rank: number })[] = [];
@@ -160,6 +162,20 @@ function useItems(query: string): { title: string; items: Item[] }[] {
   const dark = resolvedTheme() === "dark";
   const commands: Item[] = [
     { key: "new", label: t("rooms.new"), icon: <PenSquare size={18} strokeWidth={1.75} />, run: () => setShell({ newRoom: true }) },
+    {
+      key: "task",
+      label: t("tasks.new"),
+      icon: <ListPlus size={18} strokeWidth={1.75} />,
+      run: () => void navigate({ to: "/tasks", search: { create: true } }),
+    },
+    { key: "tasks", label: t("tasks.open"), icon: <ListChecks size={18} strokeWidth={1.75} />, run: () => void navigate({ to: "/tasks" }) },
+    {
+      key: "decisions",
+      label: t("decisions.open"),
+      icon: <Inbox size={18} strokeWidth={1.75} />,
+      ...(waiting > 0 ? { note: badge(waiting) } : {}),
+      run: () => void navigate({ to: "/decisions" }),
+    },
     { key: "agents", label: t("shell.agents"), icon: <Bot size={18} strokeWidth={1.75} />, run: () => void navigate({ href: "/agents" }) },
     { key: "settings", label: t("shell.settings"), icon: <Settings size={18} strokeWidth={1.75} />, run: () => void navigate({ href: "/settings" }) },
     {

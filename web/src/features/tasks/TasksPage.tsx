@@ -1,5 +1,5 @@
 import { ListChecks, Plus } from "lucide-react";
-import { type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
+import { type ReactNode, type RefObject, useEffect, useRef } from "react";
 import type { Id, Task } from "#/api/types";
 import { ErrorNote } from "#/components/form/ErrorNote";
 import { Select } from "#/components/form/Select";
@@ -25,7 +25,9 @@ type Props = {
   /** Only what this participant does. */
   who: Id | null;
   openId: Id | null;
-  onChange: (next: { look?: TaskLook; filter?: TaskFilter; who?: Id | null; task?: Id | null }) => void;
+  /** A new task is being asked for. */
+  creating: boolean;
+  onChange: (next: { look?: TaskLook; filter?: TaskFilter; who?: Id | null; task?: Id | null; creating?: boolean }) => void;
   /** Tasks that wait for this person. */
   waiting: ReadonlySet<Id>;
   /** What the run of a task asks permission for. */
@@ -33,20 +35,16 @@ type Props = {
 };
 
 /** All tasks that concern the person: a list or a board, and one of them beside it. */
-export function TasksPage({ look, filter, who, openId, onChange, waiting, requests }: Props) {
+export function TasksPage({ look, filter, who, openId, creating, onChange, waiting, requests }: Props) {
   const t = useT();
-  const [asking, setAsking] = useState(false);
-  const made = (task: Id) => {
-    setAsking(false);
-    onChange({ task });
-  };
+  const ask = (on: boolean) => onChange({ creating: on });
   return (
     <div className="flex h-full min-w-0">
       <section aria-label={t("tasks.title")} className={cx("h-full min-w-0 flex-1 overflow-y-auto", openId && "max-lg:hidden")}>
         <div className={cx("mx-auto w-full px-4 pt-4 pb-14 sm:px-8 sm:pt-7", look === "list" && "max-w-[820px]")}>
           <div className="flex items-start justify-between gap-4">
             <h1 className="font-semibold text-head">{t("tasks.title")}</h1>
-            <Button onClick={() => setAsking(true)}>
+            <Button onClick={() => ask(true)}>
               <Plus size={16} strokeWidth={1.75} />
               {t("tasks.new")}
             </Button>
@@ -77,7 +75,7 @@ export function TasksPage({ look, filter, who, openId, onChange, waiting, reques
             waiting={waiting}
             onOpen={(task) => onChange({ task })}
             onAll={() => onChange({ who: null, filter: "all" })}
-            onNew={() => setAsking(true)}
+            onNew={() => ask(true)}
           />
         </div>
       </section>
@@ -87,7 +85,7 @@ export function TasksPage({ look, filter, who, openId, onChange, waiting, reques
           <TaskPanel key={openId} id={openId} onClose={() => onChange({ task: null })} onOpen={(task) => onChange({ task })} requests={requests} />
         </aside>
       )}
-      <NewTaskDialog open={asking} onOpenChange={setAsking} onMade={made} />
+      <NewTaskDialog open={creating} onOpenChange={ask} onMade={(task) => onChange({ task, creating: false })} />
     </div>
   );
 }

@@ -3,7 +3,7 @@ import { TaskRequests, useWaitingTasks } from "#/features/decisions/TaskRequests
 import { type TaskFilter, taskFilters } from "#/features/tasks/states";
 import { type TaskLook, TasksPage, taskViews } from "#/features/tasks/TasksPage";
 
-type Search = { look?: TaskLook; filter?: TaskFilter; who?: string; task?: string };
+type Search = { look?: TaskLook; filter?: TaskFilter; who?: string; task?: string; create?: true };
 
 export const Route = createFileRoute("/_app/tasks")({
   validateSearch: (search: Record<string, unknown>): Search => {
@@ -16,13 +16,14 @@ export const Route = createFileRoute("/_app/tasks")({
       ...(filter && filter !== "open" ? { filter } : {}),
       ...(who ? { who } : {}),
       ...(task ? { task } : {}),
+      ...(search["create"] === true ? { create: true as const } : {}),
     };
   },
   component: Page,
 });
 
 function Page() {
-  const { look, filter, who, task } = Route.useSearch();
+  const { look, filter, who, task, create } = Route.useSearch();
   const navigate = Route.useNavigate();
   const waiting = useWaitingTasks();
   return (
@@ -31,6 +32,7 @@ function Page() {
       filter={filter ?? "open"}
       who={who ?? null}
       openId={task ?? null}
+      creating={create ?? false}
       waiting={waiting}
       requests={(id) => <TaskRequests taskId={id} />}
       onChange={(next) =>
@@ -39,6 +41,8 @@ function Page() {
             const all: Search = { ...old };
             if (next.look) all.look = next.look;
             if (next.filter) all.filter = next.filter;
+            if (next.creating === false) delete all.create;
+            else if (next.creating) all.create = true;
             if (next.who === null) delete all.who;
             else if (next.who) all.who = next.who;
             if (next.task === null) delete all.task;
