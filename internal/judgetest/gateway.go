@@ -42,11 +42,17 @@ func Suites() []Suite {
 }
 
 // RunSuites runs the named suites in parallel, then those that run alone, and
-// returns when all are done. A name that no suite has fails.
-func RunSuites(t *testing.T, g Target, names []string) {
+// returns when all are done. Without names it runs every suite; a name that no
+// suite has fails.
+func RunSuites(t *testing.T, g Target, names ...string) {
 	t.Helper()
 	var together, alone []Suite
 	all := Suites()
+	if len(names) == 0 {
+		for _, s := range all {
+			names = append(names, s.Name)
+		}
+	}
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(s Suite) bool { return s.Name == name })
 		switch {

@@ -95,7 +95,7 @@ func exercises(e golden, what string) bool {
 // The suites pass against a server that keeps the rules.
 func TestB1_GatewaySuitesAgainstTheFake(t *testing.T) {
 	t.Parallel()
-	RunSuites(t, newFake(t, ""), fakeSuites)
+	RunSuites(t, newFake(t, ""), fakeSuites...)
 }
 
 // A restart, as far as the fake can have one: every socket drops.
@@ -103,7 +103,7 @@ func TestB1_GatewayRestartOfTheFake(t *testing.T) {
 	t.Parallel()
 	g, drop := startFake(t, "")
 	g.Restart = func(context.Context) error { drop(); return nil }
-	RunSuites(t, g, []string{"restarted"})
+	RunSuites(t, g, "restarted")
 }
 
 // fakeSuites are those whose part of a server the fake has.

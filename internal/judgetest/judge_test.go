@@ -100,7 +100,7 @@ func TestFaultySuites(t *testing.T) {
 	RunStockBridgeTurn(t, g)
 	RunDesktopDay(t, g)
 	RunWakeRules(t, g)
-	RunSuites(t, g, fakeSuites)
+	RunSuites(t, g, fakeSuites...)
 }
 
 // playFault lets a desktop and a bridge talk and ignores every failure; only
