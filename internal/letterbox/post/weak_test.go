@@ -254,8 +254,8 @@ func TestL2_RememberedWhileAKeyIsHeld(t *testing.T) {
 	ok[post.Receipt](t)(f.alice.Send(t.Context(), f.bob.Me().Address, "once", false))
 	copied := f.relay.Mail(f.bob.Me().Address)[0]
 	f.want(f.bob, f.alice, "once")
-	for _, d := range []time.Duration{200, 300, 400} {
-		f.later(f.bobS, d*day)
+	for _, days := range []int{200, 300, 400} {
+		f.later(f.bobS, time.Duration(days)*day)
 		f.want(f.bob, f.alice)
 	}
 	f.relay.Put(copied.From, copied.To, copied.MType, copied.Body)
