@@ -107,7 +107,7 @@ func (o Options) claudeFiles() (map[string]string, error) {
 	}}
 	docs := map[string]any{
 		".claude-plugin/marketplace.json":          object{"name": marketName, "owner": object{"name": "agntchat"}, "description": "Plugins of agntchat on this machine", "plugins": []any{object{"name": pluginName, "source": "./" + pluginName, "description": description}}},
-		pluginName + "/.claude-plugin/plugin.json": object{"name": pluginName, "version": plainVersion(o.Version), "description": description, "author": object{"name": "agntchat"}},
+		pluginName + "/.claude-plugin/plugin.json": object{"name": pluginName, "version": plainVersion(o.Version), "description": description, "author": object{"name": "agntchat"}, "license": "Apache-2.0"},
 		pluginName + "/hooks/hooks.json":           object{"hooks": hooks},
 		pluginName + "/monitors/monitors.json":     monitor,
 		pluginName + "/.mcp.json":                  object{"mcpServers": object{serverName: object{"command": o.Program, "args": o.serverArgs("claude")}}},
