@@ -1,13 +1,11 @@
 // Letters in opencode: unread ones are put before the model as quoted data when a turn begins, and those of verified contacts
 // may begin a turn when their user turned that on. Installed as a plugin by `agnt letter install opencode`.
 import type { Hooks, Plugin } from "@opencode-ai/plugin";
+import type { UserMessage } from "@opencode-ai/sdk";
 import { type Attached, attach } from "../agnt-letters/session.ts";
 
-/** How the person's last prompt was answered; a wake is answered the same way, so that it never gets another agent's rights. */
-interface Manner {
-  agent?: string;
-  model?: { providerID: string; modelID: string };
-}
+/** Who answers the person's last prompt; a wake goes there too, so that it never gets another agent's rights. */
+type Manner = Pick<UserMessage, "agent" | "model">;
 
 /** The plugin, and the only export: opencode takes every export for a plugin. It does nothing until letters are configured, and never throws into opencode. */
 export const AgntLetters: Plugin = async ({ client, directory }) => {
@@ -15,7 +13,7 @@ export const AgntLetters: Plugin = async ({ client, directory }) => {
   let session = "";
   let attached: Attached | undefined;
   let pending: string | undefined; // handed over when the session attached, for its next turn
-  let manner: Manner = {};
+  let manner: Manner | undefined; // nobody is woken before a person has spoken
   let busy = false;
   let quiet = false; // who stopped a turn wants no other until their next prompt
   let turn = Promise.resolve();
@@ -45,9 +43,9 @@ export const AgntLetters: Plugin = async ({ client, directory }) => {
     session = id;
     busy = false;
     quiet = false;
-    manner = {};
+    manner = undefined;
     const door = {
-      idle: () => session === id && !busy && !quiet,
+      idle: () => session === id && manner !== undefined && !busy && !quiet,
       wake: async (text: string) => {
         const body = { ...manner, parts: [{ type: "text" as const, text }] };
         const { error } = await client.session.promptAsync({ path: { id }, body });
@@ -88,7 +86,7 @@ export const AgntLetters: Plugin = async ({ client, directory }) => {
         await enter(input.sessionID);
         busy = true;
         quiet = false;
-        manner = { ...(input.agent !== undefined && { agent: input.agent }), ...(input.model !== undefined && { model: input.model }) };
+        manner = { agent: output.message.agent, model: output.message.model };
         const prompt = output.parts.map((p) => (p.type === "text" && p.synthetic !== true ? p.text : "")).join("\n");
         const letters = [pending, await attached?.alarm.prompt(prompt)].filter((l) => l !== undefined);
         pending = undefined;

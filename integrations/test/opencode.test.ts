@@ -60,7 +60,10 @@ test("L5 opencode: a wake keeps the agent of the person's last prompt, and its r
   allow(w.user, { wake: true });
   const host = await startOpencode(w, { user: w.user });
   const session = await host.session();
+  // Before the first prompt nobody has chosen an agent, so nothing is woken.
+  deliver(w.user, session, line("too early"));
   await host.prompt(session, "only plan", "plan");
+  assert.match(last(host.model.turns[0])[1] ?? "", /> too early/);
   deliver(w.user, session, line("do it now"));
   await host.idle(session, 2);
   assert.equal(last(host.model.turns[1])[0], nudge);
