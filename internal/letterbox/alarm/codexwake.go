@@ -13,6 +13,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/agntchat/agntchat/internal/letterbox/lockfile"
 	"github.com/agntchat/agntchat/internal/letterbox/spool"
 )
 
@@ -164,7 +165,12 @@ func (d *Desk) wakeMark() (wakeMark, error) {
 }
 
 // set marks the spool as it is now.
-func (m wakeMark) set() error {
+func (m wakeMark) set(ctx context.Context) error {
+	lock, err := lockfile.Open(ctx, m.path+".lock", true) // other sessions of the user have a watcher too
+	if err != nil {
+		return fmt.Errorf("mark wake: %w", err)
+	}
+	defer func() { _ = lock.Close() }()
 	st, err := os.Stat(m.spool)
 	if err != nil {
 		return fmt.Errorf("look at spool: %w", err)

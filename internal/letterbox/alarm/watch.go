@@ -245,7 +245,7 @@ func (d *Desk) wakeCodex(ctx context.Context, codexHome string) error {
 		return nil
 	}
 	if woken {
-		return marks.set()
+		return marks.set(ctx)
 	}
 	return nil
 }

@@ -60,6 +60,23 @@ func TestL5_ClaudeCodeRunsThePlugin(t *testing.T) {
 	if quoted(last, "came meanwhile") != 1 || quoted(last, "waited since yesterday") != 1 {
 		t.Fatalf("the last request: %s", last)
 	}
+	// A shell of the session needs no id.
+	gate = make(chan struct{})
+	l.model.On("look by hand", fakemodel.Step{Text: "I will", Gate: gate, Tools: []fakemodel.Tool{{Name: "Bash", Args: `{"command":"` + l.agnt + ` letter unread","description":"look"}`}}}, fakemodel.Step{Text: "seen it"})
+	go func() {
+		out, _ := l.run(bridgetest.CLI(t, "claude"), "-p", "look by hand", "--output-format", "json", "--allowedTools", "Bash("+l.agnt+" letter unread)")
+		done <- out
+	}()
+	l.model.WaitFor("look by hand")
+	l.arrives("for the shell")
+	close(gate)
+	if out := <-done; !strings.Contains(out, "seen it") {
+		t.Fatal(out)
+	}
+	shell := l.asked("/v1/messages", "look by hand")
+	if last := shell[len(shell)-1].Raw; quoted(last, "for the shell") != 1 || !strings.Contains(last, `"content":"Letters for this session`) {
+		t.Fatalf("the shell's result: %s", last)
+	}
 	if list, err := l.reg.List(); err != nil || len(list) != 0 {
 		t.Fatalf("the session ended and is registered: %v %v", list, err)
 	}
