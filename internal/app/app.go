@@ -125,7 +125,7 @@ func (a *App) build(ctx context.Context, ring *secret.Ring) error {
 	})
 	a.Chat.Turns = a.Gateway
 	a.Tasks = flow.NewTasks(a.Gateway, a.Chat, flow.TaskConfig{Lease: cfg.TaskLease, Most: cfg.TaskMaxLease})
-	a.Chat.Answered = a.Tasks.AnsweredByTx
+	a.Chat.Answered, a.Chat.Busy = a.Tasks.AnsweredByTx, a.Tasks.TellBusy
 	a.Gateway.Finished = obs.NewTurnMetrics(a.registry, a.Gateway.Reachable).Observe
 	a.Chat.Forget, a.Chat.Withdraw, a.Chat.Settle = a.Gateway.ForgetTx, a.Gateway.WithdrawTx, a.Gateway.SettleRoomTx
 

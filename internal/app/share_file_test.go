@@ -16,6 +16,7 @@ import (
 	"github.com/agntchat/agntchat/internal/app/apptest"
 	"github.com/agntchat/agntchat/internal/bridge/backend"
 	"github.com/agntchat/agntchat/internal/bridge/session"
+	"github.com/agntchat/agntchat/internal/realtime/phxtest"
 )
 
 // caller is a model that makes the calls it is given and says what came of them.
@@ -46,6 +47,46 @@ func (c caller) Run(ctx context.Context, t backend.Turn, _ func(backend.Event)) 
 func (c caller) call(name, args string) backend.ToolResult {
 	c.calls <- name + " " + args
 	return <-c.ran
+}
+
+// serve runs our bridge for an agent whose model is a caller.
+func serve(t *testing.T, base, agent, key, dir string) caller {
+	t.Helper()
+	model := caller{calls: make(chan string), ran: make(chan backend.ToolResult)}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- session.New(session.Options{
+			URL: base, AgentID: agent, Key: key, ExecutorKey: "k", Version: "1", Dir: dir, Log: slog.New(slog.DiscardHandler), Timing: session.DefaultTiming(),
+			NewBackend: func(context.Context, session.Need) (backend.Backend, error) { return model, nil },
+		}).Run(ctx)
+	}()
+	t.Cleanup(func() { stop(); <-ended })
+	return model
+}
+
+// TestT3_WhoWritesToABusyAgentIsToldWhereItWorks: the agent works at a task of the room in
+// a room of its own; who writes to it is led there (desktop contract 3.5), and to nobody else.
+func TestT3_WhoWritesToABusyAgentIsToldWhereItWorks(t *testing.T) {
+	t.Parallel()
+	s := apptest.New(t)
+	owner, ownerID := person(t, s.URL)
+	var made struct{ ID, APIKey string }
+	call(t, s.URL, owner, "POST", "/api/agents", map[string]any{"displayName": "Bot"}, 0, &made)
+	var room, task struct{ ID, WorkConversationID string }
+	call(t, s.URL, owner, "POST", "/api/conversations", map[string]any{"type": "direct", "memberIds": []string{made.ID}}, 0, &room)
+	me := phxtest.Dial(t, s.URL, phxtest.Options{Token: owner}).Join("user:"+ownerID, map[string]any{"client": "web"})
+	model := serve(t, s.URL, made.ID, made.APIKey, t.TempDir())
+	call(t, s.URL, owner, "POST", "/api/conversations/"+room.ID+"/tasks", map[string]any{"title": "Count", "assignedTo": []string{made.ID}}, 0, &task)
+	model.call("get_profile", `{}`) // it runs
+	call(t, s.URL, owner, "POST", "/api/conversations/"+room.ID+"/messages", map[string]any{"content": "are you there?"}, 0, nil)
+	var told struct{ AgentID, AgentName, ParentConversationID, WorkConversationID, TaskID, TaskTitle string }
+	until(me, "agent_busy_redirect", &told)
+	if told.AgentID != made.ID || told.AgentName != "Bot" || told.ParentConversationID != room.ID || told.WorkConversationID == room.ID || told.TaskID != task.ID || told.TaskTitle != "Count" {
+		t.Errorf("told %+v", told)
+	}
+	model.calls <- ""
+	model.calls <- ""
 }
 
 // TestK3_ShareFileFromTheWorkingFolder: an agent of our bridge shares a file that it
@@ -91,16 +132,7 @@ func TestK3_ShareFileFromTheWorkingFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	model := caller{calls: make(chan string), ran: make(chan backend.ToolResult)}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() {
-		ended <- session.New(session.Options{
-			URL: s.URL, AgentID: made.ID, Key: made.APIKey, ExecutorKey: "k", Version: "1", Dir: dir, Log: slog.New(slog.DiscardHandler), Timing: session.DefaultTiming(),
-			NewBackend: func(context.Context, session.Need) (backend.Backend, error) { return model, nil },
-		}).Run(ctx)
-	}()
-	t.Cleanup(func() { stop(); <-ended })
+	model := serve(t, s.URL, made.ID, made.APIKey, dir)
 	call(t, s.URL, owner, "POST", "/api/conversations/"+room.ID+"/messages", map[string]any{"content": "share it"}, 0, nil)
 
 	for path, why := range map[string]string{

@@ -44,6 +44,34 @@ func TestS1_AKilledRunAsksOnce(t *testing.T) {
 	}
 }
 
+// TestS1_AnOrphanedQuestionEnds: the turn that runs again answers without the call: the
+// question of the run that died is taken off people's list.
+func TestS1_AnOrphanedQuestionEnds(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	room := d.Room("direct", d.owner, d.bot)
+	s := d.join(d.bot, d.ex)
+	d.Say(d.owner, room, "hello")
+	first := s.next()
+	in := d.durable("run", "call", "make")
+	in.ConversationID, in.TurnID, in.TurnGeneration = room, first.Claim.QueueID, first.Claim.Generation
+	a := d.ask(in)
+	if err := d.s.ExpireDue(t.Context()); err != nil || d.state(a) != approval.Pending {
+		t.Fatalf("ended while its turn runs: %v", err)
+	}
+	d.ex = d.register(d.bot, "k", "another process", 2, true)
+	again := d.join(d.bot, d.ex).next()
+	if again.Claim.QueueID != first.Claim.QueueID || again.Claim.Generation <= first.Claim.Generation {
+		t.Fatalf("delivered again: %+v", again.Claim)
+	}
+	if _, err := d.g.Complete(t.Context(), d.bot, flow.Completion{HeldClaim: fenced(again), Outcome: turn.Passed}); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.s.ExpireDue(t.Context()); err != nil || d.state(a) != approval.Superseded {
+		t.Errorf("after the turn it is %s, %v", d.state(a), err)
+	}
+}
+
 // TestS1_AResumedRunIsATurnOfItsRoom: while the agent answers in a room no run of that
 // room is resumed, and while one is resumed there no message is claimed (docs/protocol.md 9).
 func TestS1_AResumedRunIsATurnOfItsRoom(t *testing.T) {

@@ -187,10 +187,30 @@ func (s *Approvals) expireOne(ctx context.Context, aid id.Approval) error {
 	})
 }
 
-// ExpireDue is the sweeper: it ends every request whose time is over. Doing it
-// twice changes nothing.
+// endOrphan ends a request whose run is gone and whose turn is over.
+func (s *Approvals) endOrphan(ctx context.Context, aid id.Approval) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
+		a, err := approval.LockTx(ctx, tx, aid)
+		if err != nil || a.Status != approval.Pending {
+			return goneIsNil(err)
+		}
+		return s.endTx(ctx, tx, a, orExpire(a, approval.Supersede))
+	})
+}
+
+// ExpireDue is the sweeper: it ends every request whose time is over, and those that
+// nobody waits for any more. Doing it twice changes nothing.
 func (s *Approvals) ExpireDue(ctx context.Context) error {
 	const page = 200
+	orphans, err := view.OrphanedApprovals(ctx, s.DB)
+	if err != nil {
+		return err
+	}
+	for _, a := range orphans {
+		if err := s.endOrphan(ctx, a); err != nil {
+			return err
+		}
+	}
 	for {
 		due, err := approval.Due(ctx, s.DB, page)
 		if err != nil {

@@ -46,6 +46,9 @@ type Chat struct {
 	// Answered takes a person's message as the answer to a question of a task's run, if it
 	// is one; it is asked about messages in work rooms and about quotes. May be nil.
 	Answered func(ctx context.Context, tx *pg.Tx, room id.Conversation, work bool, who id.Participant, quoted *id.Message, text string) (bool, error)
+	// Busy hears, after the commit, that a person's message waits for these agents. It must
+	// not block. May be nil.
+	Busy func(room id.Conversation, who id.Participant, agents []id.Participant)
 	// Remember keeps what an agent's words want remembered, and gives the tags that were
 	// kept: the others stay in the text. May be nil.
 	Remember func(ctx context.Context, tx *pg.Tx, agent access.Actor, at Learned, tags []memory.Tagged) ([]memory.Tagged, error)

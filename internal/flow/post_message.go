@@ -280,6 +280,9 @@ func (c *Chat) store(ctx context.Context, tx *pg.Tx, actor access.Actor, room *l
 	if err := c.wake(ctx, tx, room.ID, msg.ID, run); err != nil {
 		return Posted{}, err
 	}
+	if c.Busy != nil && actor.IsPerson() && len(run) > 0 {
+		tx.AfterCommit(func() { c.Busy(room.ID, actor.ID, run) })
+	}
 	if dec.Notice {
 		if err := c.noticeTx(ctx, tx, room, Notice{Code: NoticeStreak, Params: map[string]any{"limit": dec.Limit}}); err != nil {
 			return Posted{}, err

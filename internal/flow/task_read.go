@@ -154,6 +154,26 @@ func (s *Tasks) tellProgress(ctx context.Context, t task.Task, p Progress) {
 	}
 }
 
+// TellBusy tells a person who wrote to agents that work at tasks of that room in rooms
+// of their own where that is (desktop contract 3.5). It is only live.
+func (s *Tasks) TellBusy(room id.Conversation, who id.Participant, agents []id.Participant) {
+	s.later(func(ctx context.Context) {
+		busy, err := view.BusyIn(ctx, s.DB, room, agents)
+		if err != nil {
+			s.complain(ctx, "look for busy agents failed", err, id.Task{})
+			return
+		}
+		for _, b := range busy {
+			m := realtime.Message{Event: "agent_busy_redirect", Payload: wire.AgentBusy{
+				AgentID: b.AgentID.String(), AgentName: b.AgentName, ParentConversationID: room.String(), WorkConversationID: b.Room.String(), TaskID: b.TaskID.String(), TaskTitle: b.Title,
+			}}
+			if err := s.Gateway.Bus.BroadcastAll([]string{event.UserTopic(who.String())}, m); err != nil {
+				s.complain(ctx, "broadcast busy agent failed", err, b.TaskID)
+			}
+		}
+	})
+}
+
 // TaskRequest is one <task_request> of an agent's text (bridge contract 5.7).
 type TaskRequest struct {
 	Title       string

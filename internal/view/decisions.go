@@ -96,6 +96,23 @@ func Approvers(ctx context.Context, q pg.Querier, agent id.Participant) ([]id.Pa
 	return out, nil
 }
 
+// Asked by a run that died, in a turn that ended in a later claim without asking the same.
+const orphanedApprovalsSQL = `SELECT a.id FROM approvals a WHERE a.status = 'pending' AND a.turn_queue_id IS NOT NULL
+	AND EXISTS (SELECT 1 FROM turns t WHERE t.queue_id = a.turn_queue_id AND t.agent_id = a.agent_id AND t.generation > a.turn_generation) ORDER BY a.expires_at LIMIT 200`
+
+// OrphanedApprovals are open requests whose asker is gone for good, at most 200.
+func OrphanedApprovals(ctx context.Context, q pg.Querier) ([]id.Approval, error) {
+	rows, err := q.Query(ctx, orphanedApprovalsSQL)
+	if err != nil {
+		return nil, fmt.Errorf("list orphaned approvals: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Approval])
+	if err != nil {
+		return nil, fmt.Errorf("list orphaned approvals: %w", err)
+	}
+	return out, nil
+}
+
 const activeDecidersSQL = `SELECT p.id FROM participants p JOIN accounts c ON c.id = p.id AND c.deleted_at IS NULL
 	WHERE p.id = ANY($1::uuid[]) AND p.kind = 'human' AND p.status = 'active' ORDER BY p.id`
 

@@ -156,6 +156,33 @@ func StoppedTasks(ctx context.Context, q pg.Querier) ([]id.Task, error) {
 	return out, nil
 }
 
+// BusyAgent is an agent that works at a task of a room in a room of its own.
+type BusyAgent struct {
+	AgentID   id.Participant
+	AgentName string
+	TaskID    id.Task
+	Title     string
+	Room      id.Conversation
+}
+
+const busyInSQL = `SELECT q.agent_id, p.display_name AS agent_name, t.id AS task_id, t.title, t.work_conversation_id AS room
+	FROM queued_tasks q JOIN tasks t ON t.id = q.task_id JOIN participants p ON p.id = q.agent_id
+	WHERE q.agent_id = ANY($2::uuid[]) AND t.conversation_id = $1::uuid AND t.work_conversation_id <> t.conversation_id
+	AND q.accepted_at IS NOT NULL AND q.lease_until > now() ORDER BY q.seq LIMIT 20`
+
+// BusyIn lists those of the agents that do, at most 20.
+func BusyIn(ctx context.Context, q pg.Querier, room id.Conversation, agents []id.Participant) ([]BusyAgent, error) {
+	rows, err := q.Query(ctx, busyInSQL, room, id.Strings(agents))
+	if err != nil {
+		return nil, fmt.Errorf("list busy agents: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[BusyAgent])
+	if err != nil {
+		return nil, fmt.Errorf("list busy agents: %w", err)
+	}
+	return out, nil
+}
+
 // TaskSnapshot is the present state of a task on the card that shows it.
 type TaskSnapshot struct {
 	ID     id.Task

@@ -220,6 +220,16 @@ type TaskProgress struct {
 	WorkConversationID string `json:"workConversationId"`
 }
 
+// AgentBusy is event agent_busy_redirect: an agent to whom the person just wrote works at a task of that room in a room of its own.
+type AgentBusy struct {
+	AgentID              string `json:"agentId"`
+	AgentName            string `json:"agentName"`
+	ParentConversationID string `json:"parentConversationId"`
+	WorkConversationID   string `json:"workConversationId"`
+	TaskID               string `json:"taskId"`
+	TaskTitle            string `json:"taskTitle"`
+}
+
 // TaskSnapshot is the present state of a task on its card (desktop 5.2).
 type TaskSnapshot struct {
 	ID     string `json:"id"`

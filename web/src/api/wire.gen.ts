@@ -2654,6 +2654,16 @@ export interface TaskProgress {
   workConversationId: string;
 }
 
+/** AgentBusy is event agent_busy_redirect: an agent to whom the person just wrote works at a task of that room in a room of its own. */
+export interface AgentBusy {
+  agentId: string;
+  agentName: string;
+  parentConversationId: string;
+  workConversationId: string;
+  taskId: string;
+  taskTitle: string;
+}
+
 /** TaskSnapshot is the present state of a task on its card (desktop 5.2). */
 export interface TaskSnapshot {
   id: string;
