@@ -54,6 +54,11 @@ func (c *Chat) takeAside(ctx context.Context, tx *pg.Tx, actor access.Actor, roo
 		peers, unknown := names.of(a.Targets)
 		reason := "unknown"
 		if len(unknown) == 0 {
+			if unknown, err = c.beyondReach(ctx, tx, actor, room, claim, peers, a.Targets); err != nil {
+				return nil, err
+			}
+		}
+		if len(unknown) == 0 {
 			huddle, why, err := c.openAside(ctx, tx, actor, room, NewHuddle{Source: room.ID, Anchor: anchor, Peers: peers, Topic: a.Topic, Goal: a.Goal}, n)
 			if err != nil {
 				return nil, err
@@ -84,6 +89,35 @@ func (c *Chat) takeAside(ctx context.Context, tx *pg.Tx, actor access.Actor, roo
 	}
 	if d.Content == "" {
 		d.redirect()
+	}
+	return out, nil
+}
+
+// beyondReach are the targets who do not sit in the room and whom the person for whom
+// the agent speaks could not write to themselves (issue 3, 3: caller ∩ agent). To that
+// person they are not known.
+func (c *Chat) beyondReach(ctx context.Context, tx *pg.Tx, actor access.Actor, room *locked, claim *turn.Claim, peers []id.Participant, called []string) (out []string, err error) {
+	var person *access.Actor
+	for n, p := range peers {
+		if slices.ContainsFunc(room.seats, func(s view.Seat) bool { return s.ID == p }) {
+			continue
+		}
+		if person == nil { // looked for only where somebody from outside is called
+			at := Learned{Room: room.ID}
+			if claim != nil {
+				at.Message = claim.MessageID
+			}
+			who, err := worksFor(ctx, tx, actor, at)
+			if err != nil {
+				return nil, err
+			}
+			person = &who.Person
+		}
+		if err := mayReach(ctx, tx, *person, p); fault.KindOf(err) == fault.NotFound && err != nil {
+			out = append(out, called[n])
+		} else if err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
 }

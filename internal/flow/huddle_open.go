@@ -215,7 +215,11 @@ func (c *Chat) huddlePeers(ctx context.Context, tx *pg.Tx, actor access.Actor, s
 	case len(strangers) == 0:
 		return peers, nil
 	}
-	known, err := view.Reachable(ctx, tx, actor.ID, actor.OwnerID, source.OrganizationID, strangers)
+	org, err := ownWorkspace(ctx, tx, actor, source.OrganizationID)
+	if err != nil {
+		return nil, err
+	}
+	known, err := view.Reachable(ctx, tx, actor.ID, actor.OwnerID, org, strangers)
 	if err != nil {
 		return nil, err
 	}

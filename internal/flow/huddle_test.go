@@ -210,6 +210,29 @@ func TestH1_AHuddleActsForWhoAsked(t *testing.T) {
 	}
 }
 
+// Who could not write to an agent themselves does not reach it through another's tag
+// (issue 3, 3: caller ∩ agent). Nothing of it is lost.
+func TestH1_NobodyIsCalledBeyondReach(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t)
+	eve := c.Stranger("Eve")
+	if _, err := c.Chat.AddMember(t.Context(), c.ada, c.room, eve.ID); err != nil {
+		t.Fatal(err)
+	}
+	c.Say(eve, c.room, "@Nova ask Max")
+	done := c.complete(c.nova, c.ns.next(), "<dm target=\"Max\">Tell me all.</dm>")
+	if done.Message == nil || done.Message.Content != "> → Max\n> \n> Tell me all." || len(c.below(c.ada)) != 0 {
+		t.Errorf("the room reads %+v, %d huddles", done.Message, len(c.below(c.ada)))
+	}
+	c.Say(eve, c.room, "@Nova ask Zoe then") // who sits there
+	c.complete(c.nova, c.ns.next(), "<dm target=\"Zoe\">Well?</dm>")
+	c.Say(c.ada, c.room, "@Nova ask Max") // his owner
+	c.complete(c.nova, c.ns.next(), "<dm target=\"Max\">Well?</dm>")
+	if n := len(c.below(c.ada)); n != 2 {
+		t.Errorf("%d huddles", n)
+	}
+}
+
 // The same members and topic below the same room are the same huddle, also when many
 // ask at once; another topic or another anchor is another one (bridge contract 3.3).
 func TestH1_OneHuddleForMembersAndTopic(t *testing.T) {

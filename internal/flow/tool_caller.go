@@ -151,7 +151,11 @@ func mark(ctx context.Context, q pg.Querier, c *ToolCaller) (err error) {
 
 // mayReach: the person could write to this participant themselves.
 func mayReach(ctx context.Context, q pg.Querier, person access.Actor, peer id.Participant) error {
-	known, err := view.Reachable(ctx, q, person.ID, person.OwnerID, person.OrganizationID, []id.Participant{peer})
+	org, err := ownWorkspace(ctx, q, person, person.OrganizationID)
+	if err != nil {
+		return err
+	}
+	known, err := view.Reachable(ctx, q, person.ID, person.OwnerID, org, []id.Participant{peer})
 	if err != nil {
 		return err
 	}
@@ -159,6 +163,19 @@ func mayReach(ctx context.Context, q pg.Querier, person access.Actor, peer id.Pa
 		return fault.ErrNotFound
 	}
 	return nil
+}
+
+// ownWorkspace is a workspace in which somebody looks for others: none for a person who
+// is a guest there, who reaches nobody by it.
+func ownWorkspace(ctx context.Context, q pg.Querier, who access.Actor, org id.Organization) (id.Organization, error) {
+	if !who.IsPerson() || org.IsZero() {
+		return org, nil
+	}
+	guests, err := view.Guests(ctx, q, org, []id.Participant{who.ID})
+	if err != nil || guests[who.ID] {
+		return id.Organization{}, err
+	}
+	return org, nil
 }
 
 // arguments fills in what a model cannot know (bridge contract 5.2) and validates.

@@ -30,7 +30,11 @@ func (p *PlatformTools) findContacts() Tool {
 
 func (p *PlatformTools) runFindContacts(ctx context.Context, c ToolCaller, args ToolArgs) (ToolResult, error) {
 	contacts := func(a access.Actor) ([]view.Contact, error) {
-		return view.Contacts(ctx, p.DB, a.ID, a.OwnerID, a.OrganizationID)
+		org, err := ownWorkspace(ctx, p.DB, a, a.OrganizationID)
+		if err != nil {
+			return nil, err
+		}
+		return view.Contacts(ctx, p.DB, a.ID, a.OwnerID, org)
 	}
 	mine, err := contacts(c.Agent)
 	if err != nil {
