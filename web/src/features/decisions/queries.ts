@@ -78,6 +78,12 @@ export function useDecisionEvents(): void {
         break;
       case "member_request":
       case "budget_stop":
+      case "conversation_updated": {
+        // A question to somebody who did not ask for the task: their rooms tell it.
+        const message = payload["lastMessage"] as { metadata?: Record<string, unknown> } | undefined;
+        if (message?.metadata?.["ask_id"] || message?.metadata?.["task_id"]) void queries.invalidateQueries({ queryKey: keys.decisions.list });
+        break;
+      }
       case "task_updated":
       case "task_completed":
         void queries.invalidateQueries({ queryKey: keys.decisions.list });

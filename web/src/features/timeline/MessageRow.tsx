@@ -351,6 +351,11 @@ function State({
     return (
       <Line tone="wait" icon={<Hourglass size={14} strokeWidth={1.75} />}>
         {t(waiting.task_id ? "message.awaitingTask" : "message.awaiting", { name })}
+        {waiting.task_id && (
+          <Link to="/tasks" search={{ task: waiting.task_id }} className="hit ml-2 rounded-control underline underline-offset-2">
+            {t("message.openTask")}
+          </Link>
+        )}
       </Line>
     );
   }

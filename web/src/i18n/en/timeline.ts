@@ -41,6 +41,7 @@ export const timeline = {
   "message.less": "Show less",
   "message.awaiting": "Waiting for {name}",
   "message.awaitingTask": "Waiting for {name}, who is busy with a task",
+  "message.openTask": "Open the task",
   "message.receipt.waiting": "Waits in the terminal of {names}",
   "message.receipt.read": "Read by {names}",
   "message.ofTask": "Part of a task",

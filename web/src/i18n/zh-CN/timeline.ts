@@ -43,6 +43,7 @@ export const timeline: Record<keyof typeof en, string> = {
   "message.less": "收起",
   "message.awaiting": "正在等 {name}",
   "message.awaitingTask": "正在等 {name}，它手上还有任务",
+  "message.openTask": "打开任务",
   "message.receipt.waiting": "在 {names} 的终端里等待",
   "message.receipt.read": "{names} 已读",
   "message.ofTask": "来自一个任务",
