@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/agntchat/agntchat/internal/access"
+	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/task"
 )
@@ -21,6 +22,9 @@ func (s *Tasks) claimOf(ctx context.Context, actor access.Actor, ref string) (He
 	if err := access.RequireAgent(actor); err != nil {
 		return HeldClaim{}, id.Task{}, err
 	}
+	if placeholderTask(ref) {
+		return s.onlyClaim(ctx, actor)
+	}
 	tid, err := id.Parse[id.Task](ref)
 	if err != nil {
 		return HeldClaim{}, tid, errNoSuchTask
@@ -36,6 +40,21 @@ func (s *Tasks) claimOf(ctx context.Context, actor access.Actor, ref string) (He
 		return HeldClaim{}, tid, errNoSuchTask
 	}
 	return HeldClaim{QueueID: row.ID, ExecutorID: row.ExecutorID}, row.TaskID, nil
+}
+
+// onlyClaim is the one run of an agent, when it has one: what "current" means to a model
+// whose bridge does not fill ids in (bridge contract 5.2).
+func (s *Tasks) onlyClaim(ctx context.Context, actor access.Actor) (HeldClaim, id.Task, error) {
+	rows, err := task.Running(ctx, s.DB, actor.ID)
+	switch {
+	case err != nil:
+		return HeldClaim{}, id.Task{}, err
+	case len(rows) == 0:
+		return HeldClaim{}, id.Task{}, errNoSuchTask
+	case len(rows) > 1:
+		return HeldClaim{}, id.Task{}, fault.New(fault.Invalid, "missing_task_id", "You work at several tasks: name the one that you mean by its id.")
+	}
+	return HeldClaim{QueueID: rows[0].ID, ExecutorID: rows[0].ExecutorID}, rows[0].TaskID, nil
 }
 
 // queuedTask is the argument by which stock bridges name the task of a plan.

@@ -77,11 +77,11 @@ func (g GatewayTask) planned(r *http.Request, executor string, generation *int64
 	if executor == "" {
 		return mine, err
 	}
-	c, bad := held(r, executor, generation)
-	if bad == nil && err == nil {
-		c.QueueID = mine.QueueID // also where the path names the task
+	if err != nil {
+		return held(r, executor, generation) // whether that is held is for the call to say
 	}
-	return c, bad // whether it is held is for the call to say
+	ex, err := bodyExecutor(executor)
+	return flow.HeldClaim{QueueID: mine.QueueID, ExecutorID: ex, Generation: generation}, err
 }
 
 func (g GatewayTask) claimStep(ctx context.Context, actor access.Actor, c flow.HeldClaim, _ wire.GatewayTaskCall) (any, error) {

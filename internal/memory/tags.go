@@ -30,7 +30,7 @@ var (
 // with category and key as attributes. Tags in code, tags without an end and tags
 // that say nothing that can be stored are no tags: they stay words.
 func Tags(text string) []Tagged {
-	if !strings.Contains(text, "<") {
+	if !strings.Contains(text, "<") || !openTag.MatchString(text) {
 		return nil
 	}
 	code := codeSpans(text)
@@ -92,18 +92,25 @@ func Shown(text string) string {
 		return text
 	}
 	text = Without(text, Tags(text))
+	at := strings.LastIndexByte(text, '<')
+	unfinished := at >= 0 && len(text)-at < mostOpening && begins(strings.ToLower(text[at:]))
+	if !unfinished && !openTag.MatchString(text) { // most texts: nothing needs to be looked at closely
+		return text
+	}
 	code := codeSpans(text)
 	for _, m := range openTag.FindAllStringSubmatchIndex(text, -1) {
 		if !inCode(code, m[0]) && closeTag[strings.ToLower(text[m[2]:m[3]])].FindStringIndex(text[m[1]:]) == nil {
 			return strings.TrimRight(text[:m[0]], " \t\r\n")
 		}
 	}
-	at := strings.LastIndexByte(text, '<')
-	if at < 0 || inCode(code, at) || !begins(strings.ToLower(text[at:])) {
+	if !unfinished || inCode(code, at) {
 		return text
 	}
 	return strings.TrimRight(text[:at], " \t\r\n")
 }
+
+// mostOpening bounds the opening of a tag, in bytes.
+const mostOpening = 4000
 
 // begins says that a text may become the opening of a tag.
 func begins(s string) bool {

@@ -130,6 +130,9 @@ const (
 	sqlHeld = `SELECT ` + queueColumns + ` FROM queued_tasks
 		WHERE agent_id = $1 AND executor_id = $2 AND lease_until IS NOT NULL ORDER BY seq LIMIT 1000`
 
+	sqlRunning = `SELECT ` + queueColumns + ` FROM queued_tasks
+		WHERE agent_id = $1 AND lease_until IS NOT NULL AND accepted_at IS NOT NULL ORDER BY seq LIMIT 1000`
+
 	sqlInFlight = `SELECT count(*) FROM queued_tasks WHERE agent_id = $1 AND executor_id = $2 AND lease_until IS NOT NULL`
 
 	sqlWaiting = `SELECT DISTINCT agent_id FROM queued_tasks WHERE agent_id = ANY($1::uuid[]) AND lease_until IS NULL`

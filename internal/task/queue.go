@@ -168,6 +168,11 @@ func HeldBy(ctx context.Context, q pg.Querier, agent id.Participant, ex id.Execu
 	return claims(ctx, q, sqlHeld, agent, ex)
 }
 
+// Running lists the tasks that an agent works at, wherever it runs.
+func Running(ctx context.Context, q pg.Querier, agent id.Participant) ([]Claim, error) {
+	return claims(ctx, q, sqlRunning, agent)
+}
+
 // Unaccepted lists claims that nobody has accepted; for the start of the server.
 func Unaccepted(ctx context.Context, q pg.Querier, limit int) ([]Claim, error) {
 	return claims(ctx, q, sqlUnseen, limit)
