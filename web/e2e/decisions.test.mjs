@@ -92,6 +92,8 @@ async function visit(path, options = {}) {
   return { page, server, world, errors, answers, close: () => context.close() };
 }
 
+/** The hash of what the person saw goes with a yes. */
+const seen = { actionHash: request(0, "").actionHash };
 const cards = (page) => page.getByRole("article");
 
 test("S1 shows exactly what would run, and keys decide", async () => {
@@ -118,7 +120,7 @@ test("S1 shows exactly what would run, and keys decide", async () => {
   await page.keyboard.press("d");
   await page.waitForFunction(() => document.querySelectorAll("article").length === 1);
   assert.deepEqual(answers, [
-    { id: uuid(7002), always: false, decision: "approve" },
+    { id: uuid(7002), always: false, decision: "approve", ...seen },
     { id: uuid(7001), always: false, decision: "deny" },
   ]);
   await page.getByRole("tab", { name: "History" }).click();
@@ -155,7 +157,10 @@ test("S1 a yes for good says what it covers, and can be undone", async () => {
   await page.getByRole("button", { name: "Approve", exact: true }).click();
   await page.getByRole("button", { name: "Undo" }).click();
   await page.getByText("Nothing waits for you").waitFor();
-  assert.deepEqual(answers, [{ id: uuid(7001), always: false, decision: "approve", scope: "pattern", grantDays: 7 }, { revoked: uuid(9000) }]);
+  assert.deepEqual(answers, [
+    { id: uuid(7001), always: false, decision: "approve", scope: "pattern", grantDays: 7, ...seen },
+    { revoked: uuid(9000) },
+  ]);
   await close();
 });
 

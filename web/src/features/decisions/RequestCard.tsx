@@ -119,7 +119,11 @@ export function RequestCard({ request, current = false, inRoom = false, handle }
                 {t("decisions.inRoom", { room: request.conversationTitle || name })}
               </Link>
             )}
-            {request.taskId && <span>{t("decisions.ofTask")}</span>}
+            {request.taskId && (
+              <Link to="/tasks" search={{ task: request.taskId }} className="rounded-control underline-offset-2 hover:text-text hover:underline">
+                {t("decisions.ofTask")}
+              </Link>
+            )}
             <span className={cx("inline-flex items-center gap-1", time.urgent && "text-wait-text")}>
               <Clock size={13} strokeWidth={1.75} aria-hidden="true" />
               {time.words}
