@@ -89,12 +89,12 @@ function detail(of) {
 }
 
 /** A page whose tasks are these; what it asks for is recorded. */
-async function visit(path, tasks = all(), options = {}) {
+async function visit(path, tasks = all(), { world = makeWorld(), ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "en-GB", timezoneId: "UTC", ...options });
   const page = await context.newPage();
   const errors = [];
   page.on("pageerror", (e) => errors.push(String(e)));
-  const server = await mock(page, makeWorld());
+  const server = await mock(page, world);
   const asked = [];
   const answer = (route, body) => route.fulfill({ status: 200, contentType: "application/json", body: JSON.stringify(body) });
   await page.route(/\/api\/(tasks|conversations\/[^/]+\/tasks|conversations$)/, (route) => {
@@ -219,6 +219,41 @@ test("T1 the board is walked by keys, across its columns, and the address keeps 
   await page.reload();
   await card(page, "Next").waitFor();
   assert.equal(await page.getByLabel("Whose tasks").inputValue(), nova.id);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+test("T1 all rows of a task are one card in its room, and one line where it stopped when others wrote since", async () => {
+  const world = makeWorld();
+  const room = world.rooms.find((r) => r.conversation.id === ids.launch);
+  const write = (n, sender, content, extra = {}) => {
+    const at = iso(Date.now() - 60_000 + n * 1000);
+    const whole = {
+      id: uuid(8950 + n),
+      conversationId: ids.launch,
+      senderId: sender.id,
+      sender: { ...sender, type: sender.type },
+      content,
+      insertedAt: at,
+    };
+    room.messages.push({ ...whole, updatedAt: at, messageSeq: room.messages.length + 1, ...extra });
+  };
+  const stage = (n, kind, body = {}) =>
+    write(n, nova, JSON.stringify({ lifecycle_type: kind, title: "Count", assignee_name: "Nova", ...body }), {
+      messageType: "StatusUpdate",
+      contentType: "status_update",
+      metadata: { task_id: failed.id, task_title: "Count", task_status: "failed" },
+    });
+  stage(1, "task_delegated");
+  write(2, me, "And meanwhile we go on.");
+  stage(3, "task_failed", { error: { code: "rate_limited", message: "429" }, end_kind: "failed", duration_seconds: 61 });
+  const { page, errors, close } = await visit(`/rooms/${ids.launch}`, all(), { world });
+  const shown = page.getByRole("region", { name: "Task: Count" });
+  await shown.getByText("The model is at its limit").waitFor();
+  await shown.getByText("took 1 min").waitFor();
+  assert.equal(await page.locator("[data-task-card]").count(), 1);
+  await page.getByRole("log").getByRole("link", { name: "Count: The model is at its limit" }).click();
+  await page.getByRole("article").getByRole("heading", { name: "Count" }).waitFor();
   assert.deepEqual(errors, []);
   await close();
 });
