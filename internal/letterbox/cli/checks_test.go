@@ -3,11 +3,13 @@ package cli_test
 import (
 	"encoding/base64"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/agntchat/agntchat/internal/letterbox/cli"
 	"github.com/agntchat/agntchat/internal/letterbox/post"
 	"github.com/agntchat/agntchat/internal/letterbox/store"
 )
@@ -283,4 +285,43 @@ var elsewhere = map[string][]string{
 	"8.1 bug 13":           {"TestL5_TwoAnsweringAgentsStop", "TestL5_LimitsOfWakes"},
 	"8.1 bug 14":           {"TestL5_LetterIsQuotedData", "TestL5_WakeCarriesNothingOfALetter"},
 	"8.1 bug 16":           {"TestL3_OneFollowerOfAnIdentity", "TestL3_ZombiesAndReusedIDs"},
+}
+
+// What an invitation says is pasted into a shell that knows nothing of letters, and every line of it works.
+func TestL2_InvitationWorksAsPasted(t *testing.T) {
+	t.Parallel()
+	w := plainWorld(t)
+	w.people("ana")
+	code := w.records(w.do("ana", "invite", "new").out)[0]["code"].(string)
+	for who, invitation := range map[string]string{
+		"ben": w.do("ana", "id", "--invite-message").out,
+		"cal": w.do("ana", "id", "--invite-message", "--code", code).out,
+	} {
+		block := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(invitation), "```bash\n"), "```")
+		home := filepath.Join(w.tmp, "pasted-"+who)
+		if err := os.MkdirAll(home, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		// The shell runs everything but our program, and says with what it would have been run.
+		told := `agnt() { printf '%s\0' "$RETALK_RELAY" "$RETALK_USER" "$RETALK_PASSPHRASE_FILE" "$@"; echo; }` + "\nset -e\n"
+		shell := exec.CommandContext(t.Context(), "bash", "-c", told+block)
+		shell.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+		out, err := shell.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		for line := range strings.Lines(string(out)) {
+			words := strings.Split(strings.TrimSuffix(line, "\x00\n"), "\x00")
+			if len(words) < 5 || words[3] != "letter" {
+				t.Fatalf("unexpected output of the shell: %q", line)
+			}
+			env := cli.Env{Home: filepath.Join(home, ".retalk"), UserHome: home, Login: "login", Relay: words[0], User: words[1], PassphraseFile: words[2]}
+			if r := w.runIn(t.Context(), env, words[4:]...); r.code != 0 {
+				t.Fatalf("agnt %s: exit code %d: %s", strings.Join(words[3:], " "), r.code, r.err)
+			}
+		}
+		if i, err := os.Stat(filepath.Join(home, ".retalk-passphrase")); err != nil || i.Mode().Perm() != 0o600 {
+			t.Fatalf("the passphrase: %v, %v", i, err)
+		}
+	}
 }

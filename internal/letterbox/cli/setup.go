@@ -169,7 +169,8 @@ func (c *Call) id(ctx context.Context) error {
 	return c.printf("%s", me.Address)
 }
 
-// invitation is a block that somebody pastes into a shell.
+// invitation is a block that somebody pastes into a shell. Each line works as it stands: the commands after
+// init find the identity and its passphrase by what the block exports, and a passphrase that exists is kept.
 func invitation(me store.Identity, name, relay, code string) string {
 	name = quote(firstOf(name, "me"))
 	lines := []string{
@@ -177,8 +178,10 @@ func invitation(me store.Identity, name, relay, code string) string {
 		"# Let's exchange end-to-end encrypted letters.",
 		"# 1. Use this relay:",
 		"export RETALK_RELAY=" + quote(firstOf(relay, "https://relay.example")),
-		"# 2. Make your identity (choose a passphrase, and keep its file):",
-		"agnt letter init --passphrase-file ./passphrase",
+		"# 2. Make your identity (leave this out if you have one). Whoever has its folder and this file is you:",
+		`export RETALK_USER=me RETALK_PASSPHRASE_FILE="$HOME/.retalk-passphrase"`,
+		`[ -s "$RETALK_PASSPHRASE_FILE" ] || (umask 077; head -c 24 /dev/urandom | base64 > "$RETALK_PASSPHRASE_FILE")`,
+		"agnt letter init",
 	}
 	if code == "" {
 		lines = append(lines, "# 3. Add me as a contact:", "agnt letter add "+me.Address+" --peer "+name+" --verify",
