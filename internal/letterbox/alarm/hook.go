@@ -53,14 +53,13 @@ type HookOptions struct {
 // hookInput is what Claude Code and Codex say to a hook, as far as it is looked at (contract letters 5.2).
 type hookInput struct {
 	SessionID string `json:"session_id"`
-	Source    string `json:"source"`
 	Prompt    string `json:"prompt"`
 	AgentID   string `json:"agent_id"` // a helper of the session's agent, which has a context of its own
 }
 
 // Hook brings letters into a session at one moment. The session names itself on standard input; it is registered by that, so nothing has to be set before it
 // starts. Letters go out as context, quoted; at Stop only a fixed text does, because the host makes a prompt of it. What is handed over is marked as read before: a hook that
-// is killed loses the quote, not the letter, which [Read] still shows. The error is for tests: the program succeeds and says nothing, whatever happened.
+// is killed loses the quote, not the letter, which [Desk.Again] still shows. The error is for tests: the program succeeds and says nothing, whatever happened.
 func Hook(ctx context.Context, o HookOptions) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, hookBudget)
 	defer cancel()
@@ -78,12 +77,16 @@ func Hook(ctx context.Context, o HookOptions) (err error) {
 	if in.AgentID != "" {
 		return nil
 	}
-	if other, ok := o.Registry.Lookup(in.SessionID); ok {
-		user = other // somebody gave the session to another of the person's identities
-	} else if o.Moment == SessionEnd {
+	other, registered := o.Registry.Lookup(in.SessionID)
+	switch {
+	case registered:
+		user = other // somebody may have given the session to another of the person's identities
+	case o.Moment == SessionEnd:
 		return nil
-	} else if _, err := user.Attach(ctx, o.Registry, in.SessionID); err != nil {
-		return err
+	case o.Moment != SessionStart: // which registers it anyway
+		if _, err := user.Attach(ctx, o.Registry, in.SessionID); err != nil {
+			return err
+		}
 	}
 	d, err := OpenDesk(user, in.SessionID, o.Now)
 	if err != nil {

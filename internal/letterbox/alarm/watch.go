@@ -65,14 +65,22 @@ func prints(path, sessions, user string) string {
 	return b.String()
 }
 
-// Monitor writes a line of fixed text whenever letters may wake the session, until ctx ends or out is closed. A host makes a notice to its model of each line (contract letters 5.1).
-// Without a session it waits for ctx: a monitor that ends is an error to its host.
-func Monitor(ctx context.Context, user spool.User, registry *spool.Registry, session string, now func() time.Time, out io.Writer) error {
+// Monitor writes a line of fixed text whenever letters may wake the session, until ctx ends, out is closed, or alive says that the host is gone. A host makes a notice to its model of each line
+// (contract letters 5.1). Without a session it only waits: a monitor that ends is an error to its host.
+func Monitor(ctx context.Context, user spool.User, registry *spool.Registry, session string, now func() time.Time, alive func() bool, out io.Writer) error {
 	if _, err := spool.Clean(session); err != nil {
-		<-ctx.Done()
-		return nil //nolint:nilerr // said above
+		look := time.NewTicker(lookEvery)
+		defer look.Stop()
+		for alive() {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-look.C:
+			}
+		}
+		return nil
 	}
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && alive() {
 		if other, ok := registry.Lookup(session); ok {
 			user = other
 		}
@@ -80,7 +88,7 @@ func Monitor(ctx context.Context, user spool.User, registry *spool.Registry, ses
 		if err != nil {
 			return err
 		}
-		mine := func() bool { other, ok := registry.Lookup(session); return !ok || other == user }
+		mine := func() bool { other, ok := registry.Lookup(session); return alive() && (!ok || other == user) }
 		err = d.watch(ctx, mine, func(ctx context.Context) error {
 			d.reload()
 			woken, err := d.Wake(ctx, nil)

@@ -21,7 +21,7 @@ func (p *person) monitor(session string) (lines chan string, end func() []string
 	out, in := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- alarm.Monitor(ctx, p.user, p.reg, session, p.now, in)
+		done <- alarm.Monitor(ctx, p.user, p.reg, session, p.now, yes, in)
 		_ = in.Close()
 	}()
 	lines = make(chan string, 100)
@@ -84,9 +84,14 @@ func TestL5_MonitorWaits(t *testing.T) {
 	for _, id := range []string{"", "${CLAUDE_SESSION_ID}", ".hidden"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- alarm.Monitor(ctx, p.user, p.reg, id, p.now, failing{t}) }()
+		go func() { done <- alarm.Monitor(ctx, p.user, p.reg, id, p.now, yes, failing{t}) }()
 		cancel()
 		if err := <-done; err != nil {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	for _, id := range []string{"", "later"} { // its host is gone
+		if err := alarm.Monitor(t.Context(), p.user, p.reg, id, p.now, func() bool { return false }, failing{t}); err != nil {
 			t.Errorf("%q: %v", id, err)
 		}
 	}

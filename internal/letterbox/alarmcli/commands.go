@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/agntchat/agntchat/internal/bridge/hook"
 	"github.com/agntchat/agntchat/internal/letterbox/alarm"
 	"github.com/agntchat/agntchat/internal/letterbox/cli"
 	"github.com/agntchat/agntchat/internal/letterbox/post"
@@ -186,7 +187,7 @@ func (r *Runner) monitor(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	return alarm.Monitor(ctx, user, r.Registry, r.sessionOf(c), r.Now, c.Out)
+	return alarm.Monitor(ctx, user, r.Registry, r.sessionOf(c), r.Now, hostAlive(), c.Out)
 }
 
 func (r *Runner) wake(_ context.Context, c *cli.Call) error {
@@ -232,6 +233,11 @@ func (r *Runner) Hook(ctx context.Context, host, moment, dir string, in io.Reade
 	if !r.Interactive { // the host would wait for it before it ends
 		return nil
 	}
-	parent := os.Getppid()
-	return alarm.Await(ctx, o, func() bool { return os.Getppid() == parent })
+	return alarm.Await(ctx, o, hostAlive())
+}
+
+// hostAlive says whether the host that started this process, through a shell or not, is still there. A host that is killed leaves its shells behind.
+func hostAlive() func() bool {
+	parent, host := os.Getppid(), hook.Host()
+	return func() bool { return os.Getppid() == parent && (host == 0 || hook.Running(host)) }
 }

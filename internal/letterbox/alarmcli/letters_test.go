@@ -4,11 +4,15 @@ package alarmcli_test
 
 import (
 	"encoding/json"
+	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agntchat/agntchat/internal/letterbox/alarm"
+	"github.com/agntchat/agntchat/internal/letterbox/lockfile"
 	"github.com/agntchat/agntchat/internal/letterbox/retalktest"
 )
 
@@ -229,6 +233,57 @@ func TestL5_UnreadByHand(t *testing.T) {
 		if out, err := l.run(l.agnt, append([]string{"letter"}, args...)...); err == nil {
 			t.Errorf("%v: %s", args, out)
 		}
+	}
+}
+
+// A host that is killed leaves its shells behind: what waits for it ends nevertheless.
+func TestL5_WhatWaitsEndsWithItsHost(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.letter("wake", "on", "-u", "alice")
+	l.letter("session", "start", "--session", "s1", "-u", "alice")
+	dir := filepath.Join(l.home, ".retalk", "alice")
+	l.env = append(l.env, "CLAUDE_CODE_SESSION_ID=s1", "CLAUDE_CODE_ENTRYPOINT=cli")
+	// python3 is the host: it starts both in shells, and stays.
+	const host = `import subprocess, sys, time
+for command in sys.argv[1:]:
+    subprocess.Popen(["/bin/sh", "-c", command + "; true"], stdin=open("/dev/null") if "monitor" in command else open("hook.json"))
+print("started", flush=True)
+time.sleep(1000)`
+	l.write("work/hook.json", `{"session_id":"s1"}`)
+	cmd := l.command(t.Context(), "/usr/bin/python3", "-c", host, l.agnt+" letter monitor --dir "+dir, l.agnt+" hook claude await --dir "+dir)
+	out, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = out.Close() }()
+	cmd.Stdout = in
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = in.Close()
+	if _, err := out.Read(make([]byte, 100)); err != nil {
+		t.Fatal(err)
+	}
+	// Both hold the host's output open, so its end is theirs.
+	lock := filepath.Join(l.user.Sessions(), ".await-s1.lock")
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for {
+		if _, err := os.Stat(lock); err == nil {
+			break
+		}
+		<-look.C
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if rest, err := io.ReadAll(out); err != nil || len(rest) > 0 {
+		t.Fatalf("%q %v", rest, err)
+	}
+	if held, err := lockfile.Held(lock); err != nil || held {
+		t.Fatalf("still waits: %v", err)
 	}
 }
 
