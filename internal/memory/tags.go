@@ -3,6 +3,7 @@ package memory
 import (
 	"encoding/json"
 	"regexp"
+	"sort"
 	"strings"
 )
 
@@ -14,15 +15,17 @@ type Tagged struct {
 	from, to int // bytes of the whole tag in the text
 }
 
-// MaxTagged bounds how many tags of one message are read.
-const MaxTagged = 20
+// MaxTagged bounds how many tags of one message are read, and mostTries how many are
+// looked at.
+const (
+	MaxTagged = 20
+	mostTries = 200
+)
 
 var (
 	openTag  = regexp.MustCompile(`(?i)<(memory|family_memory)((?:\s+[a-z_]+\s*=\s*(?:"[^"<>]*"|'[^'<>]*'))*)\s*>`)
-	closeTag = map[string]*regexp.Regexp{
-		"memory": regexp.MustCompile(`(?i)</memory\s*>`), "family_memory": regexp.MustCompile(`(?i)</family_memory\s*>`),
-	}
-	attrPat = regexp.MustCompile(`(?i)([a-z_]+)\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)')`)
+	closeTag = regexp.MustCompile(`(?i)</(memory|family_memory)\s*>`)
+	attrPat  = regexp.MustCompile(`(?i)([a-z_]+)\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)')`)
 )
 
 // Tags finds what an agent's text wants remembered. Inside of a tag stands the JSON
@@ -33,9 +36,9 @@ func Tags(text string) []Tagged {
 	if !strings.Contains(text, "<") || !openTag.MatchString(text) {
 		return nil
 	}
-	code := codeSpans(text)
+	code, ends := codeSpans(text), closings(text)
 	var out []Tagged
-	for at := 0; at < len(text) && len(out) < MaxTagged; {
+	for at, tries := 0, 0; at < len(text) && len(out) < MaxTagged && tries < mostTries; tries++ {
 		m := openTag.FindStringSubmatchIndex(text[at:])
 		if m == nil {
 			break
@@ -46,11 +49,11 @@ func Tags(text string) []Tagged {
 		if inCode(code, from) {
 			continue
 		}
-		end := closeTag[name].FindStringIndex(text[inner:])
-		if end == nil {
+		end, ok := ends.after(name, inner)
+		if !ok {
 			continue
 		}
-		body := text[inner : inner+end[0]]
+		body := text[inner:end[0]]
 		if openTag.MatchString(body) { // the end of another one
 			continue
 		}
@@ -58,11 +61,34 @@ func Tags(text string) []Tagged {
 		if !ok {
 			continue
 		}
-		to := inner + end[1]
+		to := end[1]
 		out = append(out, Tagged{Family: name == "family_memory", Write: w, from: from, to: to})
 		at = to
 	}
 	return out
+}
+
+// ends are where the closing tags of a name stand, in order: every opening one is
+// looked up, so that a text of nothing but opening tags costs no more than another.
+type ends map[string][][2]int
+
+func closings(text string) ends {
+	out := ends{}
+	for _, m := range closeTag.FindAllStringSubmatchIndex(text, -1) {
+		name := strings.ToLower(text[m[2]:m[3]])
+		out[name] = append(out[name], [2]int{m[0], m[1]})
+	}
+	return out
+}
+
+// after is the first closing tag of a name at or behind a byte.
+func (e ends) after(name string, at int) ([2]int, bool) {
+	list := e[name]
+	n := sort.Search(len(list), func(i int) bool { return list[i][0] >= at })
+	if n == len(list) {
+		return [2]int{}, false
+	}
+	return list[n], true
 }
 
 // Without is the text without these tags, and without the empty lines that they leave.
@@ -97,9 +123,9 @@ func Shown(text string) string {
 	if !unfinished && !openTag.MatchString(text) { // most texts: nothing needs to be looked at closely
 		return text
 	}
-	code := codeSpans(text)
+	code, ends := codeSpans(text), closings(text)
 	for _, m := range openTag.FindAllStringSubmatchIndex(text, -1) {
-		if !inCode(code, m[0]) && closeTag[strings.ToLower(text[m[2]:m[3]])].FindStringIndex(text[m[1]:]) == nil {
+		if _, ended := ends.after(strings.ToLower(text[m[2]:m[3]]), m[1]); !ended && !inCode(code, m[0]) {
 			return strings.TrimRight(text[:m[0]], " \t\r\n")
 		}
 	}
@@ -268,10 +294,6 @@ func inlineCode(line string, base int) [][2]int {
 }
 
 func inCode(code [][2]int, at int) bool {
-	for _, c := range code {
-		if at >= c[0] && at < c[1] {
-			return true
-		}
-	}
-	return false
+	n := sort.Search(len(code), func(i int) bool { return code[i][1] > at })
+	return n < len(code) && at >= code[n][0]
 }

@@ -114,3 +114,46 @@ func TestK3_TermsOfAnyWriting(t *testing.T) {
 		t.Errorf("%d patterns", n)
 	}
 }
+
+// Whatever a model writes: nothing breaks, what holds no tag stays to the byte, and a
+// stream never shows more than the message.
+func FuzzTags(f *testing.F) {
+	for _, s := range []string{
+		`a <memory category="fact" key="k">x</memory> b`, "```\n<memory category='fact' key='k'>x</memory>", "`<msg>` <msg>x</msg>", "İ<family_memory>{}</family_memory>", "<memory", "~~~\n`` ` ``", "<MSG a=\"b\">\n</msg>",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		tags := memory.Tags(text)
+		rest := memory.Without(text, tags)
+		if len(tags) == 0 && rest != text {
+			t.Errorf("%q became %q", text, rest)
+		}
+		if len(rest) > len(text) || len(memory.Shown(text)) > len(text) {
+			t.Errorf("%q grew", text)
+		}
+		for _, tag := range tags {
+			if w := tag.Write; w.Clean() != nil {
+				t.Errorf("%q holds %+v, which cannot be stored", text, w)
+			}
+		}
+		_ = memory.Bubbles(text)
+		_ = memory.Terms(text)
+	})
+}
+
+// The worst texts of a message's length: each takes about as long as any other.
+func BenchmarkWorstTexts(b *testing.B) {
+	for name, unit := range map[string]string{
+		"opening": `<memory>`, "closing": `</memory>`, "pairs": `<memory key="a">x</memory>`, "ticks": "`a`` ``` ", "spans": "`<memory>` ", "bubbles": `<msg>`, "plain": "some words, 1 < 2 ",
+	} {
+		text := strings.Repeat(unit, 100_000/len(unit)) + "</memory></msg>"
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				_ = memory.Without(text, memory.Tags(text))
+				_ = memory.Shown(text)
+				_ = memory.Bubbles(text)
+			}
+		})
+	}
+}
