@@ -103,6 +103,13 @@ func migrateOurs(ctx context.Context, cc *pgx.ConnConfig, cfg MigrateConfig) err
 		if dirty {
 			return fmt.Errorf("schema version %d is marked dirty: a migration was cut off. Look whether its tables exist, then set schema_migrations to the version that is true", before)
 		}
+		known, err := versions(cfg.files)
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(known, func(f migrationFile) bool { return f.version >= int64(before) }); i < 0 && before > 0 {
+			return fmt.Errorf("the database has schema version %d, which this program does not know: a newer program has used it. Run that one, or restore a backup from before", before)
+		}
 		err = m.Up()
 		if err == nil || errors.Is(err, migrate.ErrNoChange) {
 			return ctx.Err()

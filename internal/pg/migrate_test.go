@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/agntchat/agntchat/internal/pg"
 	"github.com/agntchat/agntchat/internal/pg/pgtest"
+	"github.com/agntchat/agntchat/migrations"
 )
 
 // empty makes a database without any table of ours and returns its address.
@@ -123,6 +125,27 @@ func TestAMigrationThatFailsLeavesNothing(t *testing.T) {
 	files["000002_make_b.up.sql"] = &fstest.MapFile{Data: []byte("CREATE TABLE b (x int);")}
 	if err := pg.MigrateFiles(t.Context(), url, files); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A program that is older than the database says so and changes nothing.
+func TestMigrateByAnOlderProgramSaysSo(t *testing.T) {
+	t.Parallel()
+	cfg := pgtest.Config(t)
+	all, err := fs.Glob(migrations.FS, "*.up.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	older := fstest.MapFS{}
+	for _, n := range all[:len(all)-1] {
+		older[n] = &fstest.MapFile{Data: []byte("SELECT 1")}
+	}
+	err = pg.MigrateFiles(t.Context(), cfg.DirectURL, older)
+	if err == nil || !strings.Contains(err.Error(), "a newer program has used it") {
+		t.Fatalf("got %v", err)
+	}
+	if err := pg.MigrateFiles(t.Context(), cfg.DirectURL, migrations.FS); err != nil {
+		t.Fatalf("the newer program cannot go on: %v", err)
 	}
 }
 
