@@ -83,6 +83,16 @@ func Seats(ctx context.Context, q pg.Querier, c id.Conversation) ([]Seat, error)
 	return out, nil
 }
 
+// ReadNextTx moves the read mark of a participant, who had read everything before it,
+// over the message of this number. Whoever had not stays where they were: false.
+func ReadNextTx(ctx context.Context, tx *pg.Tx, c id.Conversation, p id.Participant, seq int64) (bool, error) {
+	n, err := tx.Exec(ctx, sqlReadNext, c, p, seq)
+	if err != nil {
+		return false, fmt.Errorf("mark read: %w", err)
+	}
+	return n.RowsAffected() == 1, nil
+}
+
 // MarkReadTx moves the participant's read mark to a message, or with a zero or
 // unknown one to the newest, never back. It tells whether that is all of the room.
 func MarkReadTx(ctx context.Context, tx *pg.Tx, c id.Conversation, p id.Participant, upTo id.Message) (all bool, err error) {

@@ -77,6 +77,9 @@ const (
 			WHERE m.conversation_id = t.id AND m.participant_id = $2::uuid AND m.last_read_seq < t.seq)
 		SELECT t.seq >= t.newest FROM target t`
 
+	sqlReadNext = `UPDATE conversation_members SET last_read_seq = $3::bigint, last_read_at = now()
+		WHERE conversation_id = $1::uuid AND participant_id = $2::uuid AND last_read_seq = $3::bigint - 1`
+
 	// The caller holds the row lock, so the numbers are dense and the time only grows.
 	sqlInsertMessage = `WITH room AS (
 			UPDATE conversations SET version = version + 1, message_seq = message_seq + 1,

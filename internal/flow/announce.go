@@ -71,13 +71,14 @@ func (c *Chat) announce(tx *pg.Tx, room *locked, m view.Message, seq int64, call
 
 // category is why a recipient would like to be told; "" is not at all.
 func category(room *locked, m view.Message, to view.Seat, calls map[id.Participant]string) string {
+	call, called := calls[to.ID]
 	switch {
 	case m.SenderID.IsZero() || to.Kind == view.SeatObserver:
 		return ""
 	case slices.Contains(m.Mentions, to.ID):
 		return categoryMentions
-	case calls[to.ID] != "":
-		return calls[to.ID]
+	case called:
+		return call
 	case m.SenderKind == chat.Agent && room.Type != chat.Direct:
 		return categoryAgents
 	default:

@@ -35,7 +35,7 @@ type Post struct {
 	TurnGroupID *string
 	plain       bool // <dm> blocks stay text: what is said has been taken apart already
 	// Calls is why somebody is told of it, where the message itself does not say: the
-	// notification category of desktop 3.8. Only the server sets it.
+	// notification category of desktop 3.8, "" for not at all. Only the server sets it.
 	Calls map[id.Participant]string
 	// Notice makes it a visible notice of the server. The actor is System.
 	Notice *Notice

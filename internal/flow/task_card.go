@@ -26,16 +26,28 @@ func (s *Tasks) cardTx(ctx context.Context, tx *pg.Tx, actor access.Actor, room 
 	if err != nil {
 		return err
 	}
-	return task.SetCardTx(ctx, tx, t, m.ID)
+	if err := task.SetCardTx(ctx, tx, t, m.ID); err != nil || !actor.IsPerson() {
+		return err
+	}
+	// What somebody asks for themselves is no news to them, whoever's voice the card has.
+	read, err := chat.ReadNextTx(ctx, tx, m.ConversationID, actor.ID, m.Seq)
+	if read {
+		tx.Publish(lane(m.ConversationID), ConversationRead{inRoom: inRoom{m.ConversationID}, Participant: actor.ID})
+	}
+	return err
 }
 
 // callsOf is why people are told of a row of a task: it ended, for who asked for it; it
 // was given to them; or it asks them something, which is told like a mention.
+// Who asks for it themselves is not told that they did.
 func callsOf(t task.Task, asked []id.Participant) map[id.Participant]string {
 	calls := make(map[id.Participant]string, 4)
-	if t.Status == task.Pending {
+	if t.CardMessageID.IsZero() {
 		for _, p := range t.AssignedTo {
 			calls[p] = categoryAssigned
+		}
+		if t.CreatedBy == t.RequesterID {
+			calls[t.CreatedBy] = ""
 		}
 	}
 	if t.Status.Ended() {
