@@ -130,7 +130,7 @@ test("a server's objection lands at its field", async () => {
 });
 
 test("a new agent shows its key once, and turns to online by itself", async () => {
-  const { page, server, sent, errors, close } = await visit("/agents");
+  const { page, server, sent, errors, close } = await visit("/agents", { context: { permissions: ["clipboard-read", "clipboard-write"] } });
   await page.getByRole("button", { name: "New agent" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name", { exact: true }).fill("Juno");
@@ -141,6 +141,10 @@ test("a new agent shows its key once, and turns to online by itself", async () =
     await page.locator("code").first().textContent(),
     /^AGENT_API_KEY=ak_4hZk2…cKeU agnt bridge --url http:\/\/127\.0\.0\.1:\d+ --agent-id /,
   );
+  // The line copied by hand is the whole line, though the middle of its key is not shown.
+  await page.locator("code").first().selectText();
+  await page.keyboard.press("Control+c");
+  assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^AGENT_API_KEY=ak_4hZk2mVw8xQ1rT9yLpN3sD7fGbJ6cKeU agnt bridge /);
   assert.equal(sent.find((s) => s.path === "/api/agents").body.displayName, "Juno");
   server.user("agent_status_changed", { agentId: scout.id, presence: "online_local", deviceName: "mara-laptop" });
   await page.getByText(/is online on mara-laptop/).waitFor();

@@ -193,6 +193,47 @@ test("composer: Enter sends the mention in its unmistakable form, Shift+Enter do
   await close();
 });
 
+for (const reducedMotion of ["reduce", "no-preference"])
+  test(`composer: low again after a long message, motion ${reducedMotion}; wide tables scroll in their frame; Arabic stands at the right`, async () => {
+    const { page, close } = await visit(`/rooms/${ids.launch}`, { context: { reducedMotion } });
+    await log(page).waitFor();
+    const height = () => box(page).evaluate((el) => el.offsetHeight);
+    const low = await height();
+    const say = async (text) => {
+      await box(page).fill(text);
+      await box(page).press("Enter");
+    };
+    await box(page).fill("many words ".repeat(80));
+    assert.ok((await height()) > 2 * low, "it grows");
+    await box(page).press("Enter");
+    await log(page).getByText("many words many words").waitFor();
+    assert.equal(await height(), low);
+
+    await say(`| one | two |\n|---|---|\n| a | ${"long words ".repeat(60)} | \n| ${"x".repeat(300)} | b |`);
+    const frame = log(page).locator(".table-frame").filter({ hasText: "long words" });
+    await frame.waitFor();
+    assert.deepEqual(await frame.evaluate((el) => [getComputedStyle(el).display, getComputedStyle(el).overflowX]), ["block", "auto"]);
+    // Nothing that is not scrolled away reaches out of the frame.
+    assert.ok(await frame.evaluate((el) => el.getBoundingClientRect().right <= el.closest("article").getBoundingClientRect().right));
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+
+    const arabic = "مرحبا بالعالم";
+    await say(`${arabic}\n\nplain`);
+    const sides = (text) =>
+      log(page)
+        .getByText(text, { exact: true })
+        .evaluate((el) => {
+          const range = document.createRange();
+          range.selectNodeContents(el);
+          const [words, block] = [range.getBoundingClientRect(), el.getBoundingClientRect()];
+          return { left: words.left - block.left, right: block.right - words.right };
+        });
+    const right = await sides(arabic);
+    assert.ok(right.right < 2 && right.left > 100, JSON.stringify(right));
+    assert.ok((await sides("plain")).left < 2);
+    await close();
+  });
+
 test("drafts belong to their room and survive a reload", async () => {
   const { page, close } = await visit(`/rooms/${ids.nova}`);
   await box(page).fill("half a thought");

@@ -48,7 +48,7 @@ const BlockView = memo(function BlockView({ source, people, selfId, settled }: B
           pre: (props) => <Pre node={props.node} settled={settled} />,
           table: ({ node: _, children, ...rest }) => (
             // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
-            <div className="table ring-inset-focus" tabIndex={0}>
+            <div className="table-frame ring-inset-focus" tabIndex={0}>
               <table {...rest}>{children}</table>
             </div>
           ),

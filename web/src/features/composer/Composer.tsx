@@ -240,6 +240,7 @@ export function Composer({ roomId, title, people, reply, onCancelReply, onSend, 
             <textarea
               ref={box}
               rows={1}
+              dir="auto"
               value={text}
               role="combobox"
               aria-label={t("composer.label", { room: title })}
@@ -299,6 +300,7 @@ function Mirror({ ref, text, people }: { ref: Ref<HTMLDivElement>; text: string;
     <div
       ref={ref}
       aria-hidden="true"
+      dir="auto"
       className="pointer-events-none absolute inset-0 overflow-hidden whitespace-pre-wrap break-words px-1 py-[5.5px] text-body text-transparent max-sm:text-[16px]"
     >
       {parts}

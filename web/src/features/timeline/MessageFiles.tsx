@@ -17,7 +17,7 @@ import type { LocalFile } from "./rows";
 /** An address works for a quarter of an hour. */
 const ADDRESS_FRESH_MS = 10 * 60_000;
 
-const chip = "inline-flex max-w-full items-center gap-2.5 rounded-control border border-line bg-raised px-2.5 py-1.5 text-left text-side";
+const chip = "inline-flex min-w-0 max-w-full items-center gap-2.5 rounded-control border border-line bg-raised px-2.5 py-1.5 text-left text-side";
 
 /** The files of a message: pictures drawn, others as chips. Who may delete one finds the button beside it. */
 export function MessageFiles({ files, mayDelete }: { files: readonly FileAttachment[]; mayDelete: boolean }) {

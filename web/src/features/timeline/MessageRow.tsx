@@ -80,7 +80,8 @@ export const MessageRow = memo(function MessageRow({ message, growing, first, pa
           </time>
         )}
       </div>
-      <div className="min-w-0 flex-1">
+      {/* Where a row has no line with a name, the menu of a small screen stands beside the text, not on it. */}
+      <div className={cx("min-w-0 flex-1", !first && "max-sm:pr-6")}>
         {first && <Header message={message} growing={growing} />}
         {message.parentMessageId && <Quote parent={parent} onJump={() => parent && handlers.jumpTo(parent)} />}
         <div className={cx("wide-reading", local && local.state !== "failed" && "text-text-2")}>
