@@ -9,6 +9,7 @@ import (
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/task"
+	"github.com/agntchat/agntchat/migrations"
 )
 
 // stopAt runs a task until its run stops at a call, and returns the request.
@@ -271,4 +272,40 @@ func TestB1_ActiveTaskOfAWorkRoom(t *testing.T) {
 	if d := s.next(); !d.ActiveTask.IsZero() {
 		t.Errorf("a turn outside the work room belongs to %v", d.ActiveTask)
 	}
+}
+
+// TestT1_S1_WhatWaitsSurvivesTheUpgrade: a task that waited for a request before such
+// questions were stored waits on it after the migration, and goes on with the decision.
+func TestT1_S1_WhatWaitsSurvivesTheUpgrade(t *testing.T) {
+	t.Parallel()
+	d := newTaskDesk(t)
+	s := d.join(d.bot, d.ex)
+	v := d.bench.ask(d.owner, d.room, "Make it", d.bot)
+	a := d.stopAt(s, v, "run", "call")
+	run := func(names ...string) {
+		t.Helper()
+		for _, name := range names {
+			raw, err := migrations.FS.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := d.DB.Exec(t.Context(), string(raw)); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+	}
+	d.g.Stop()
+	run("000017_know_turns_of_approvals.down.sql", "000016_create_budgets.down.sql", "000014_ask_two_deciders.down.sql", "000013_wait_for_approvals.down.sql")
+	if n := d.Count(`SELECT count(*) FROM asks`); n != 0 {
+		t.Fatalf("%d questions are left", n)
+	}
+	run("000013_wait_for_approvals.up.sql", "000014_ask_two_deciders.up.sql", "000016_create_budgets.up.sql", "000017_know_turns_of_approvals.up.sql")
+	d.open()
+	if q := d.asks(v); len(q) != 1 || q[0].ApprovalID != a.ID || q[0].Status != ask.Open {
+		t.Fatalf("it waits on %+v", q)
+	}
+	s = d.join(d.bot, d.ex)
+	d.decide(a, yes)
+	receive(t, "decision", s.decisions)
+	d.reaches(v.ID, task.InProgress)
 }
