@@ -9,11 +9,17 @@ import (
 // Batch is statements that go to Postgres in one round trip and run in order, each
 // with a snapshot of its own: what follows a statement that waited for a lock sees
 // what the holder did. An error ends the batch. The zero value is empty.
-type Batch struct{ b pgx.Batch }
+type Batch struct {
+	b   pgx.Batch
+	err error // of a statement that must not be sent
+}
 
 // Add appends a statement. read gets its rows and need not close them; nil is for
 // statements without any. What read fills is there when Run has returned.
 func (b *Batch) Add(read func(pgx.Rows) error, sql string, args ...any) {
+	if err := checkJSON(sql, args); err != nil && b.err == nil {
+		b.err = err
+	}
 	q := b.b.Queue(sql, args...)
 	if read == nil {
 		return
@@ -64,6 +70,9 @@ func ReadValues(found *bool, into ...any) func(pgx.Rows) error {
 // Run sends the batch, once, and reads all answers. An empty one does nothing. In a
 // transaction that has not begun yet, BEGIN goes with it.
 func Run(ctx context.Context, q Querier, b *Batch) error {
+	if b.err != nil {
+		return b.err
+	}
 	if b.b.Len() == 0 {
 		return nil
 	}

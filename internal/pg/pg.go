@@ -200,6 +200,9 @@ func (db *DB) acquireWithin(ctx context.Context, wait time.Duration) (*pgxpool.C
 
 // Exec runs one statement.
 func (db *DB) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	if err := checkJSON(sql, args); err != nil {
+		return pgconn.CommandTag{}, err
+	}
 	c, err := db.acquire(ctx)
 	if err != nil {
 		return pgconn.CommandTag{}, err
@@ -211,6 +214,9 @@ func (db *DB) Exec(ctx context.Context, sql string, args ...any) (pgconn.Command
 
 // Query runs one statement; the connection is held until the rows are closed.
 func (db *DB) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	if err := checkJSON(sql, args); err != nil {
+		return failedRows{err: err}, err
+	}
 	c, err := db.acquire(ctx)
 	if err != nil {
 		return failedRows{err: err}, err
@@ -225,6 +231,9 @@ func (db *DB) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, err
 
 // QueryRow runs one statement; the connection is held until Scan.
 func (db *DB) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	if err := checkJSON(sql, args); err != nil {
+		return failedRows{err: err}
+	}
 	c, err := db.acquire(ctx)
 	if err != nil {
 		return failedRows{err: err}

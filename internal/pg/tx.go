@@ -66,6 +66,9 @@ func (tx *Tx) begun(ctx context.Context) error {
 
 // Exec runs one statement in the transaction.
 func (tx *Tx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	if err := checkJSON(sql, args); err != nil {
+		return pgconn.CommandTag{}, err
+	}
 	if tx.raw != nil {
 		return tx.raw.Exec(ctx, sql, args...)
 	}
@@ -76,6 +79,9 @@ func (tx *Tx) Exec(ctx context.Context, sql string, args ...any) (pgconn.Command
 
 // Query runs one statement in the transaction; close the rows before the next.
 func (tx *Tx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	if err := checkJSON(sql, args); err != nil {
+		return failedRows{err: err}, err
+	}
 	if tx.raw != nil {
 		return tx.raw.Query(ctx, sql, args...)
 	}
@@ -84,6 +90,9 @@ func (tx *Tx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, err
 
 // QueryRow runs one statement in the transaction.
 func (tx *Tx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	if err := checkJSON(sql, args); err != nil {
+		return failedRows{err: err}
+	}
 	if tx.raw != nil {
 		return tx.raw.QueryRow(ctx, sql, args...)
 	}
