@@ -3,10 +3,12 @@ import { Bot, Inbox, Keyboard, ListChecks, ListPlus, Moon, PenSquare, Search, Se
 import { type KeyboardEvent, type ReactNode, useId, useState } from "react";
 import { Avatar } from "#/components/ui/avatar";
 import { Dialog } from "#/components/ui/dialog";
+import { toast } from "#/components/ui/toast";
 import { useWaitingCount } from "#/features/decisions/queries";
 import { useAgents, useCreateRoom, useRoomEntries } from "#/features/rooms/data";
 import { badge } from "#/features/rooms/sections";
 import { useT } from "#/i18n";
+import { errorLine } from "#/lib/errorLine";
 import { nameRank } from "#/lib/mention";
 import { counterpart, roomTitle } from "#/lib/rooms";
 import { useSelf } from "#/lib/self";
@@ -154,7 +156,12 @@ function useItems(query: string): { title: string; items: Item[] }[] {
       label: a.displayName,
       rank,
       icon: <Avatar id={a.id} name={a.displayName} kind="agent" src={a.avatarUrl} size={26} />,
-      run: () => create.mutate({ type: "direct", memberIds: [a.id] }, { onSuccess: (room) => go(room.id) }),
+      // The switcher is gone when the answer comes: a promise still goes on then, callbacks of the call would not.
+      run: () =>
+        void create.mutateAsync({ type: "direct", memberIds: [a.id] }).then(
+          (room) => go(room.id),
+          (e: unknown) => toast({ title: t("rooms.createFailed"), detail: errorLine(e), tone: "bad" }),
+        ),
     });
   }
   // Without a query the order of the list, which is that of the last words, is the best guess.
