@@ -4,6 +4,7 @@ package alarmcli_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -81,12 +83,42 @@ func newLab(t *testing.T) *lab {
 		"PATH=" + os.Getenv("PATH"), "HOME=" + l.home, "CLAUDE_CONFIG_DIR=" + filepath.Join(l.home, "claude"), "CODEX_HOME=" + filepath.Join(l.home, "codex"), "FAKE_API_KEY=sk-made-up-key",
 		"ANTHROPIC_BASE_URL=" + l.model.URL, "ANTHROPIC_API_KEY=sk-made-up-key", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1", "DISABLE_AUTOUPDATER=1", "IS_SANDBOX=1",
 	}
+	t.Cleanup(l.end)
 	l.letter("init", "-u", "alice", "-np", "--no-register")
 	var err error
 	if l.user, err = spool.Of(filepath.Join(l.home, ".retalk", "alice")); err != nil {
 		t.Fatal(err)
 	}
 	return l
+}
+
+// end ends what the lab's programs started and left, as a terminal that is closed does: they write into the folder that goes next. Each has the lab's folder in its
+// environment, and no other process has.
+func (l *lab) end() {
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for tries := 0; ; tries++ {
+		found := false
+		names, _ := filepath.Glob("/proc/[0-9]*/environ")
+		for _, name := range names {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+			if err != nil || pid == os.Getpid() {
+				continue
+			}
+			if env, err := os.ReadFile(name); err == nil && bytes.Contains(env, []byte("HOME="+l.home+"\x00")) {
+				found = true
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		if !found {
+			return
+		}
+		if tries == 1000 {
+			l.t.Error("a program of the lab does not end")
+			return
+		}
+		<-again.C
+	}
 }
 
 func (l *lab) command(ctx context.Context, name string, args ...string) *exec.Cmd {

@@ -239,51 +239,62 @@ func TestL5_UnreadByHand(t *testing.T) {
 // A host that is killed leaves its shells behind: what waits for it ends nevertheless.
 func TestL5_WhatWaitsEndsWithItsHost(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	l.letter("wake", "on", "-u", "alice")
-	l.letter("session", "start", "--session", "s1", "-u", "alice")
-	dir := filepath.Join(l.home, ".retalk", "alice")
-	l.env = append(l.env, "CLAUDE_CODE_SESSION_ID=s1", "CLAUDE_CODE_ENTRYPOINT=cli")
-	// python3 is the host: it starts both in shells, and stays.
+	// python3 is the host: it starts a shell with its command, and stays.
 	const host = `import subprocess, sys, time
-for command in sys.argv[1:]:
-    subprocess.Popen(["/bin/sh", "-c", command + "; true"], stdin=open("/dev/null") if "monitor" in command else open("hook.json"))
-print("started", flush=True)
+subprocess.Popen(["/bin/sh", "-c", sys.argv[1] + "; true"], stdin=open("hook.json"))
 time.sleep(1000)`
-	l.write("work/hook.json", `{"session_id":"s1"}`)
-	cmd := l.command(t.Context(), "/usr/bin/python3", "-c", host, l.agnt+" letter monitor --dir "+dir, l.agnt+" hook claude await --dir "+dir)
-	out, in, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = out.Close() }()
-	cmd.Stdout = in
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	_ = in.Close()
-	if _, err := out.Read(make([]byte, 100)); err != nil {
-		t.Fatal(err)
-	}
-	// Both hold the host's output open, so its end is theirs.
-	lock := filepath.Join(l.user.Sessions(), ".await-s1.lock")
-	look := time.NewTicker(20 * time.Millisecond)
-	defer look.Stop()
-	for {
-		if _, err := os.Stat(lock); err == nil {
-			break
-		}
-		<-look.C
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
-	if rest, err := io.ReadAll(out); err != nil || len(rest) > 0 {
-		t.Fatalf("%q %v", rest, err)
-	}
-	if held, err := lockfile.Held(lock); err != nil || held {
-		t.Fatalf("still waits: %v", err)
+	lock := func(l *lab) string { return filepath.Join(l.user.Sessions(), ".await-s1.lock") }
+	for name, tt := range map[string]struct {
+		command string
+		runs    func(t *testing.T, l *lab, out *os.File) // returns when the command does its work
+	}{
+		"monitor": {"letter monitor", func(t *testing.T, l *lab, out *os.File) {
+			l.arrives("shows that it runs")
+			if _, err := out.Read(make([]byte, 10_000)); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		"await": {"hook claude await", func(_ *testing.T, l *lab, _ *os.File) {
+			look := time.NewTicker(20 * time.Millisecond)
+			defer look.Stop()
+			for {
+				if _, err := os.Stat(lock(l)); err == nil {
+					return
+				}
+				<-look.C
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			l.letter("wake", "on", "-u", "alice")
+			l.letter("session", "start", "--session", "s1", "-u", "alice")
+			l.env = append(l.env, "CLAUDE_CODE_SESSION_ID=s1", "CLAUDE_CODE_ENTRYPOINT=cli")
+			l.write("work/hook.json", `{"session_id":"s1"}`)
+			cmd := l.command(t.Context(), "/usr/bin/python3", "-c", host, l.agnt+" "+tt.command+" --dir "+filepath.Join(l.home, ".retalk", "alice"))
+			out, in, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = out.Close() }()
+			cmd.Stdout = in
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			_ = in.Close()
+			tt.runs(t, l, out)
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+			if rest, err := io.ReadAll(out); err != nil || len(rest) > 0 { // its end is that of all who hold it
+				t.Fatalf("%q %v", rest, err)
+			}
+			if held, err := lockfile.Held(lock(l)); err != nil || held {
+				t.Fatalf("still waits: %v", err)
+			}
+		})
 	}
 }
 
