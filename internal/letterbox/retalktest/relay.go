@@ -70,9 +70,10 @@ type Relay struct {
 func New(t testing.TB) *Relay {
 	t.Helper()
 	r := &Relay{users: map[string]*user{}, refused: map[string]string{}, nonces: map[string]bool{}, MaxGroup: 100, TamperedKeys: map[string]letter.Keys{}}
-	s := httptest.NewServer(http.HandlerFunc(r.serve))
+	s := httptest.NewUnstartedServer(http.HandlerFunc(r.serve))
+	r.URL = "http://" + s.Listener.Addr().String() // before it serves: clients may be other processes
+	s.Start()
 	t.Cleanup(s.Close)
-	r.URL = s.URL
 	return r
 }
 
