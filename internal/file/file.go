@@ -93,6 +93,12 @@ func Clean(name, contentType string, size int64) (string, string, error) {
 // InsertTx notes that a file may be uploaded. quota bounds, in bytes, what the
 // workspace keeps with it; 0 is no bound.
 func InsertTx(ctx context.Context, tx *pg.Tx, f File, quota int64) error {
+	// What is counted must not change until the row is there: many at once would all fit.
+	for _, whose := range []string{f.OrganizationID.String(), f.UploadedBy.String()} {
+		if _, err := tx.Exec(ctx, lockCountSQL, whose); err != nil {
+			return fmt.Errorf("lock uploads: %w", err)
+		}
+	}
 	var n int
 	if err := tx.QueryRow(ctx, countUnkeptSQL, f.UploadedBy).Scan(&n); err != nil {
 		return fmt.Errorf("count uploads: %w", err)

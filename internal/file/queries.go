@@ -3,6 +3,8 @@ package file
 const (
 	fileColumns = `f.id, f.organization_id, f.conversation_id, f.message_id, f.uploaded_by, f.filename, f.content_type, f.size_bytes, f.state, f.inserted_at`
 
+	lockCountSQL = `SELECT pg_advisory_xact_lock(hashtextextended('files of ' || $1::text, 0))`
+
 	countUnkeptSQL = `SELECT count(*) FROM files WHERE uploaded_by = $1 AND state <> 'kept' AND inserted_at > now() - interval '1 day'`
 
 	insertSQL = `INSERT INTO files (id, organization_id, conversation_id, uploaded_by, filename, content_type, size_bytes) VALUES ($1, $2, $3, $4, $5, $6, $7)`

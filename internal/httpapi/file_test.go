@@ -9,12 +9,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/go-chi/chi/v5"
 
 	"github.com/agntchat/agntchat/internal/access"
 	"github.com/agntchat/agntchat/internal/blob"
+	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/flow/flowtest"
 	"github.com/agntchat/agntchat/internal/httpapi"
@@ -320,6 +322,39 @@ func TestP8_AWorkspaceHasAQuota(t *testing.T) {
 	}
 	s.do(ada, "DELETE", "/api/files/"+up.StorageKey, nil, 200)
 	s.do(ada, "POST", path+"/upload-url", m{"filename": "b", "contentType": "text/plain", "sizeBytes": 5}, 200)
+}
+
+// Uploads that begin at the same moment do not all fit into what is left for one.
+func TestP8_QuotasHoldAtOnce(t *testing.T) {
+	t.Parallel()
+	s, files := openFiles(t)
+	ada, bob := s.Person("Ada"), s.Person("Bob")
+	room := s.Room("group", ada, bob)
+	begin := func(who access.Actor, most int, code string) {
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		begun := 0
+		for range most + 15 {
+			wg.Go(func() {
+				_, err := files.Begin(t.Context(), who, room, flow.NewFile{Filename: "a", ContentType: "text/plain", SizeBytes: 10})
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case err == nil:
+					begun++
+				case !fault.Is(err, code):
+					t.Errorf("refused as %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		if begun != most {
+			t.Errorf("%d uploads were begun, %d may be: %s", begun, most, code)
+		}
+	}
+	begin(ada, 50, "too_many_uploads")
+	files.Quota = 50*10 + 3*10
+	begin(bob, 3, "storage_full")
 }
 
 // What is shared does not change: an upload that ends after it was shared is refused.
