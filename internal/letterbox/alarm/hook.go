@@ -63,7 +63,7 @@ type hookInput struct {
 func Hook(ctx context.Context, o HookOptions) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, hookBudget)
 	defer cancel()
-	user, in, err := o.input()
+	user, in, err := o.input(ctx)
 	if user != (spool.User{}) {
 		defer func() {
 			if err != nil {
@@ -110,15 +110,15 @@ func Hook(ctx context.Context, o HookOptions) (err error) {
 	return fmt.Errorf("unknown moment %q", o.Moment)
 }
 
-// input reads what the host says.
-func (o HookOptions) input() (user spool.User, in hookInput, err error) {
+// input reads what the host says, until ctx ends: a host that leaves its end open must not hold its person up.
+func (o HookOptions) input(ctx context.Context) (user spool.User, in hookInput, err error) {
 	if user, err = spool.Of(o.Identity); err != nil {
 		return user, in, err
 	}
 	if _, err := os.Stat(user.Dir()); err != nil {
 		return spool.User{}, in, fmt.Errorf("the user's folder: %w", err) // a person who removed it wants no new one
 	}
-	raw, err := io.ReadAll(io.LimitReader(o.In, maxInput+1))
+	raw, err := readAll(ctx, io.LimitReader(o.In, maxInput+1))
 	if err != nil {
 		return user, in, fmt.Errorf("read hook: %w", err)
 	}
@@ -129,6 +129,25 @@ func (o HookOptions) input() (user spool.User, in hookInput, err error) {
 		return user, in, err
 	}
 	return user, in, nil
+}
+
+// readAll is io.ReadAll until ctx ends. What still reads then ends with the program.
+func readAll(ctx context.Context, from io.Reader) ([]byte, error) {
+	type answer struct {
+		raw []byte
+		err error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		raw, err := io.ReadAll(from)
+		done <- answer{raw, err}
+	}()
+	select {
+	case a := <-done:
+		return a.raw, a.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // start registers the session anew, which makes its spool and gives it what no session has read, and hands over what is unread.

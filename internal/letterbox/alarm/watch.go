@@ -115,7 +115,9 @@ var ErrWoken = errors.New("letters wait")
 // how that ends can wait with it (Claude Code, hooks with asyncRewake). It gives nil when there is nothing to wait for: waking is off, another process waits for the session, the session ended, or alive says that the
 // host is gone.
 func Await(ctx context.Context, o HookOptions, alive func() bool) error {
-	user, in, err := o.input()
+	reading, cancel := context.WithTimeout(ctx, hookBudget)
+	user, in, err := o.input(reading)
+	cancel()
 	if err != nil || in.AgentID != "" {
 		return err
 	}
