@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -136,7 +137,11 @@ func (a *Agent) command(c Command) {
 	switch c.Type {
 	case "shutdown":
 		a.log.Warn("the server asked this bridge to stop", "reason", c.Reason)
-		a.replaced(ErrReplaced)
+		err := ErrReplaced
+		if c.Reason == "superseded" {
+			err = fmt.Errorf("%w: another bridge of this agent has started under the same name %q. To run it in several places at once, name each with --executor-key", ErrReplaced, a.opt.ExecutorKey)
+		}
+		a.replaced(err)
 	case "stop_generation":
 		a.mu.Lock()
 		defer a.mu.Unlock()

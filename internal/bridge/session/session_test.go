@@ -273,6 +273,19 @@ func TestB1_ShutdownCommandEndsTheAgent(t *testing.T) {
 	}
 }
 
+// Whoever finds a bridge ended because one was started elsewhere under the same name reads why, and how to run both.
+func TestB1_ReplacedBridgeSaysHowToRunTwo(t *testing.T) {
+	t.Parallel()
+	s := fakeserver.New(t)
+	r := start(t, options(t, s, says("x")))
+	s.Wait("online", s.Online)
+	s.Push("gateway_command", map[string]any{"type": "shutdown", "reason": "superseded"})
+	err := r.wait(t)
+	if !errors.Is(err, session.ErrReplaced) || !strings.Contains(err.Error(), `same name "test"`) || !strings.Contains(err.Error(), "--executor-key") {
+		t.Fatalf("error %v", err)
+	}
+}
+
 func TestB1_OneProcessPerAgentAndMachine(t *testing.T) {
 	t.Parallel()
 	s := fakeserver.New(t)
