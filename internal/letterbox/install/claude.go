@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strings"
 )
 
 // pluginName and marketName name the plugin, as `agnt-letters@agntchat`.
@@ -33,6 +34,14 @@ func (o Options) claudeDir() string {
 	return filepath.Join(o.Home, ".claude")
 }
 
+// ourMarket says whether an entry of a marketplace is ours: that of a folder as [Options.market] names it, below whatever data folder.
+func ourMarket(v any) bool {
+	entry, _ := v.(object)
+	source, _ := entry["source"].(object)
+	path, _ := source["path"].(string)
+	return source["source"] == "directory" && strings.HasSuffix(filepath.ToSlash(path), "/letters/claude")
+}
+
 // market is the folder of the marketplace.
 func (o Options) market() string { return filepath.Join(o.DataDir, "letters", "claude") }
 
@@ -47,7 +56,7 @@ func (o Options) claude() (Plan, error) {
 		return Plan{}, err
 	}
 	market := map[string]any{"source": map[string]any{"source": "directory", "path": o.market()}}
-	edits := []edit{{path: []string{"extraKnownMarketplaces", marketName}, value: market}, {path: []string{"enabledPlugins", pluginName + "@" + marketName}, value: true}}
+	edits := []edit{{path: []string{"extraKnownMarketplaces", marketName}, value: market, ours: ourMarket}, {path: []string{"enabledPlugins", pluginName + "@" + marketName}, value: true}}
 	c, err := editJSON(filepath.Join(o.claudeDir(), "settings.json"), edits, o.Remove)
 	if err != nil {
 		return Plan{}, err
@@ -64,7 +73,7 @@ func (o Options) claude() (Plan, error) {
 // after that; both go with the plugin.
 func (o Options) claudeRecords(p *Plan) error {
 	dir := filepath.Join(o.claudeDir(), "plugins")
-	known := edit{path: []string{marketName}, keep: true, once: true, value: object{
+	known := edit{path: []string{marketName}, keep: true, once: true, ours: ourMarket, value: object{
 		"source": object{"source": "directory", "path": o.market()}, "installLocation": o.market(), "lastUpdated": "2026-01-01T00:00:00.000Z",
 	}}
 	c, err := editJSON(filepath.Join(dir, "known_marketplaces.json"), []edit{known}, o.Remove)

@@ -16,6 +16,21 @@ type edit struct {
 	value any
 	keep  bool // removed, it leaves the object that it was in
 	once  bool // one that is there already stays, whatever its value: its program changes it
+	// ours says whether a value that is there is one that we put there, of this version or another; nil where nobody else has the name. One of
+	// somebody else is never replaced or removed.
+	ours func(value any) bool
+}
+
+var errTaken = errors.New("somebody else's entry has this name: rename or remove it yourself")
+
+// foreign says whether the value that is there is somebody else's.
+func (e edit) foreign(found *hujson.Value) bool {
+	if e.ours == nil || found == nil {
+		return false
+	}
+	raw, err := hujson.Standardize(found.Pack())
+	var v any
+	return err != nil || json.Unmarshal(raw, &v) != nil || !e.ours(v)
 }
 
 // editJSON plans to set our members in a JSON file, or to take them out. Comments, order and layout of the rest stay. Objects on the way that are empty afterwards, and the
@@ -93,7 +108,7 @@ func pointer(path []string) string {
 func (e edit) apply(doc *hujson.Value, remove bool) (changed bool, err error) {
 	found := doc.Find(pointer(e.path))
 	if remove {
-		if found == nil {
+		if found == nil || e.foreign(found) {
 			return false, nil
 		}
 		for n := len(e.path); n > 0; n-- {
@@ -109,6 +124,9 @@ func (e edit) apply(doc *hujson.Value, remove bool) (changed bool, err error) {
 			}
 		}
 		return true, nil
+	}
+	if e.foreign(found) {
+		return false, fmt.Errorf("%s: %w", strings.Join(e.path, "."), errTaken)
 	}
 	want, err := json.Marshal(e.value)
 	if err != nil {

@@ -13,8 +13,15 @@ func (o Options) mcp() (Plan, error) {
 		return Plan{}, errors.New("the file to change is needed")
 	}
 	entry := object{"command": o.Program, "args": o.serverArgs("other")}
-	c, err := editJSON(o.File, []edit{{path: []string{"mcpServers", serverName}, value: entry}}, o.Remove)
+	c, err := editJSON(o.File, []edit{{path: []string{"mcpServers", serverName}, value: entry, ours: ourServer}}, o.Remove)
 	return Plan{Changes: []Change{c}}, err
+}
+
+// ourServer says whether a server of tools is ours: one that runs `agnt letter mcp`, of whatever path.
+func ourServer(v any) bool {
+	entry, _ := v.(object)
+	args, _ := entry["args"].([]any)
+	return len(args) > 1 && args[0] == "letter" && args[1] == "mcp"
 }
 
 // pi puts an extension into pi's folder.
