@@ -4,6 +4,7 @@
  */
 import type * as external from "./external";
 import type * as letters from "./letters";
+import type * as limits from "./limits";
 import type * as tools from "./tools";
 import type * as read from "./types";
 import type * as wire from "./wire.gen";
@@ -47,6 +48,8 @@ export type WireCheck = [
   Hold<Unknown<read.Receipt, wire.Receipt>>,
   Hold<Unknown<read.PermissionRequest, wire.PermissionRequest>>,
   Hold<Unknown<read.ApprovalGrant, wire.ApprovalGrant>>,
+  Hold<Unknown<limits.ApprovalRule, wire.ApprovalRule>>,
+  Hold<Unknown<limits.AgentBudget, wire.AgentBudget>>,
   Hold<Unknown<read.CredentialRequest, wire.CredentialRequest>>,
   Hold<Unknown<read.Decision, wire.Decision>>,
   Hold<Unknown<read.Task, wire.Task>>,

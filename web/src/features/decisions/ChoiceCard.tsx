@@ -7,6 +7,7 @@ import { Field, Input } from "#/components/ui/input";
 import { useT } from "#/i18n";
 import { useNow } from "#/lib/useNow";
 import { useMemberDecision, useStopDecision } from "./queries";
+import { parseTokens, tokenWords } from "./tokens";
 import { timeLeft } from "./words";
 
 function Card({ of, title, meta, children }: { of: Decision; title: string; meta: string; children: ReactNode }) {
@@ -59,31 +60,37 @@ export function BudgetCard({ stop }: { stop: Decision }) {
   const decide = useStopDecision();
   const used = stop.used ?? 0;
   const [limit, setLimit] = useState(String(Math.max(used, stop.tokensPerDay ?? 0) * 2));
-  const tokens = Number(limit);
-  const good = Number.isSafeInteger(tokens) && tokens > used;
-  const count = (n: number) => n.toLocaleString();
+  const tokens = parseTokens(limit) ?? 0;
+  const good = tokens > used;
   return (
     <Card
       of={stop}
       title={t("decisions.budget.stopped", { name: stop.agent?.displayName ?? "" })}
-      meta={t("decisions.budget.used", { used: count(used), limit: count(stop.tokensPerDay ?? 0) })}
+      meta={t("decisions.budget.used", { used: tokenWords(used), limit: tokenWords(stop.tokensPerDay ?? 0) })}
     >
       <Field
         label={t("decisions.budget.limit")}
         className="mt-3 max-w-60"
-        error={good ? undefined : t("decisions.budget.more", { used: count(used) })}
+        error={good ? undefined : t("decisions.budget.more", { used: tokenWords(used) })}
       >
         {(control) => <Input {...control} inputMode="numeric" value={limit} onChange={(e) => setLimit(e.target.value)} />}
       </Field>
       <ErrorNote error={decide.error} area="decisions" className="mt-3" />
       <div className="mt-4 flex flex-wrap gap-2">
-        <Button variant="primary" busy={decide.isPending} onClick={() => decide.mutate({ id: stop.sourceId, decision: "continue" })}>
+        <Button
+          variant="primary"
+          busy={decide.isPending}
+          onClick={() => decide.mutate({ id: stop.sourceId, agentId: stop.agent?.id ?? "", decision: "continue" })}
+        >
           {t("decisions.budget.continue")}
         </Button>
-        <Button disabled={decide.isPending || !good} onClick={() => decide.mutate({ id: stop.sourceId, decision: "raise", tokensPerDay: tokens })}>
+        <Button
+          disabled={decide.isPending || !good}
+          onClick={() => decide.mutate({ id: stop.sourceId, agentId: stop.agent?.id ?? "", decision: "raise", tokensPerDay: tokens })}
+        >
           {t("decisions.budget.raise")}
         </Button>
-        <Button disabled={decide.isPending} onClick={() => decide.mutate({ id: stop.sourceId, decision: "keep" })}>
+        <Button disabled={decide.isPending} onClick={() => decide.mutate({ id: stop.sourceId, agentId: stop.agent?.id ?? "", decision: "keep" })}>
           {t("decisions.budget.keep")}
         </Button>
       </div>

@@ -76,14 +76,17 @@ export function useDecisionEvents(): void {
         void queries.invalidateQueries({ queryKey: keys.decisions.credentials });
         void queries.invalidateQueries({ queryKey: keys.decisions.given });
         break;
-      case "member_request":
       case "budget_stop":
+        void queries.invalidateQueries({ queryKey: keys.agents.budget(String(payload["agentId"])) });
+        void queries.invalidateQueries({ queryKey: keys.decisions.list });
+        break;
       case "conversation_updated": {
         // A question to somebody who did not ask for the task: their rooms tell it.
         const message = payload["lastMessage"] as { metadata?: Record<string, unknown> } | undefined;
         if (message?.metadata?.["ask_id"] || message?.metadata?.["task_id"]) void queries.invalidateQueries({ queryKey: keys.decisions.list });
         break;
       }
+      case "member_request":
       case "task_updated":
       case "task_completed":
         void queries.invalidateQueries({ queryKey: keys.decisions.list });
@@ -118,7 +121,17 @@ function useChoice<V>(mutationFn: (v: V) => Promise<unknown>) {
 }
 
 export const useMemberDecision = () => useChoice(({ id, yes }: { id: Id; yes: boolean }) => decisions.resolveMember(id, yes));
-export const useStopDecision = () => useChoice(({ id, ...verdict }: { id: Id } & decisions.StopVerdict) => decisions.resolveStop(id, verdict));
+/** To raise the limit changes the agent's budget too. */
+export function useStopDecision() {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, agentId: _, ...verdict }: { id: Id; agentId: Id } & decisions.StopVerdict) => decisions.resolveStop(id, verdict),
+    onSettled: async (_done, _err, { agentId }) => {
+      void queries.invalidateQueries({ queryKey: keys.agents.budget(agentId) });
+      await queries.invalidateQueries({ queryKey: keys.decisions.list });
+    },
+  });
+}
 
 export function useRevoke() {
   const queries = useQueryClient();

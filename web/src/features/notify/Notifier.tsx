@@ -3,9 +3,10 @@ import { useNavigate } from "@tanstack/react-router";
 import { keys } from "#/api/keys";
 import { getNotificationPreferences } from "#/api/me";
 import { toast } from "#/components/ui/toast";
+import { t } from "#/i18n";
 import { useSelf } from "#/lib/self";
 import { useUserEvents } from "#/realtime/useChannel";
-import { callFor, callForRequest, writerNotice } from "./notify";
+import { busyNotice, callFor, callForRequest, writerNotice } from "./notify";
 
 /** Calls the person by the system's notices while they are elsewhere, and shows what the server says to the writer alone. Draws nothing. */
 export function Notifier() {
@@ -20,6 +21,17 @@ export function Notifier() {
     if (event === "notice") {
       const title = writerNotice(payload);
       if (title) toast({ title });
+      return;
+    }
+    if (event === "agent_busy_redirect") {
+      const busy = busyNotice(payload, window.location.pathname);
+      if (!busy) return;
+      const { room: roomId, ...words } = busy;
+      toast({
+        ...words,
+        duration: 12_000,
+        action: { label: t("notify.busyGo"), run: () => void navigate({ to: "/rooms/$roomId", params: { roomId } }) },
+      });
       return;
     }
     if (

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { callFor, callForRequest, type Situation, writerNotice } from "./notify";
+import { busyNotice, callFor, callForRequest, type Situation, writerNotice } from "./notify";
 
 const away: Situation = { selfId: "me", attentive: false, preferences: { messages: true } };
 const update = (extra: object = {}, message: object = {}) => ({
@@ -78,5 +78,16 @@ describe("notices to the writer", () => {
     expect(writerNotice({ code: "mention_may_not_add", params: { names: ["Bo", "Cy"] }, text: "x" })).toContain("Bo, Cy");
     expect(writerNotice({ code: "mention_may_not_add", params: {}, text: "As written." })).toBe("As written.");
     expect(writerNotice({ code: "brand_new", text: "As written." })).toBe("As written.");
+  });
+});
+
+describe("an agent that is busy elsewhere", () => {
+  const busy = { agentId: "a", agentName: "Nova", parentConversationId: "r", workConversationId: "w", taskId: "t", taskTitle: "Tidy up" };
+
+  it("is told with the way to it, but not to who is there", () => {
+    expect(busyNotice(busy, "/rooms/r")).toMatchObject({ room: "w", title: expect.stringContaining("Tidy up") });
+    expect(busyNotice({ ...busy, taskTitle: "字".repeat(200) }, "/")?.title.length).toBeLessThan(100);
+    expect(busyNotice(busy, "/rooms/w")).toBeNull();
+    expect(busyNotice({ ...busy, workConversationId: "" }, "/")).toBeNull();
   });
 });

@@ -11,6 +11,7 @@ export interface Call {
 }
 
 const BODY_MAX = 100;
+const TITLE_MAX = 60;
 
 export interface Situation {
   selfId: Id;
@@ -53,4 +54,13 @@ export function writerNotice(payload: Record<string, unknown>): string {
   }
   const text = isKey(key) ? t(key, params) : "";
   return text && !/\{\w+\}/.test(text) ? text : String(payload["text"] ?? "");
+}
+
+/** What an `agent_busy_redirect` says: who works at what, and where that is. null where it is not whole, or the person is there. */
+export function busyNotice(payload: Record<string, unknown>, at: string): { title: string; detail: string; room: Id } | null {
+  const { agentName, taskTitle, workConversationId: room } = payload;
+  if (typeof agentName !== "string" || typeof taskTitle !== "string" || typeof room !== "string" || room === "") return null;
+  if (at.split("/").includes(room)) return null;
+  const short = [...taskTitle].length > TITLE_MAX ? `${[...taskTitle].slice(0, TITLE_MAX - 1).join("")}…` : taskTitle;
+  return { title: t("notify.busy", { name: agentName, task: short }), detail: t("notify.busyHint"), room };
 }

@@ -1,7 +1,14 @@
 import { createFileRoute } from "@tanstack/react-router";
+import type { Id } from "#/api/types";
 import { AgentPage, type AgentTab, agentTabs } from "#/features/agents/AgentPage";
+import { useAgent } from "#/features/agents/queries";
 import { AgentGrants } from "#/features/decisions/AgentGrants";
+import { DayBudget } from "#/features/decisions/DayBudget";
+import { TwoPeople } from "#/features/decisions/TwoPeople";
+import { useKnownPeople } from "#/features/rooms/data";
+import { PeoplePicker } from "#/features/rooms/PeoplePicker";
 import { AgentQueue } from "#/features/tasks/AgentQueue";
+import { useSelf } from "#/lib/self";
 
 export const Route = createFileRoute("/_app/agents/$agentId")({
   validateSearch: (search: Record<string, unknown>): { tab?: AgentTab } => {
@@ -21,8 +28,21 @@ function Page() {
       agentId={agentId}
       tab={tab ?? "overview"}
       queue={<AgentQueue agentId={agentId} />}
-      grants={<AgentGrants agentId={agentId} />}
+      grants={
+        <>
+          <AgentGrants agentId={agentId} />
+          <Deciders agentId={agentId} />
+          <DayBudget agentId={agentId} />
+        </>
+      }
       onTab={(next) => void navigate({ search: next === "overview" ? {} : { tab: next }, replace: true })}
     />
   );
+}
+
+function Deciders({ agentId }: { agentId: Id }) {
+  const self = useSelf();
+  const owner = useAgent(agentId).data?.ownerId;
+  const people = useKnownPeople(self.id).filter((p) => p.type !== "agent" && p.id !== owner);
+  return <TwoPeople agentId={agentId} people={people} picker={(props) => <PeoplePicker {...props} people={people} />} />;
 }

@@ -1,0 +1,54 @@
+/** What bounds an agent: whether two people decide, and its tokens in a day (docs/protocol.md 9). */
+import { api } from "./client";
+import type { Id, Timestamp } from "./types";
+
+export const risks = ["low", "medium", "high", "critical"] as const;
+export type Risk = (typeof risks)[number];
+
+/** From `leastRisk` on two different people have to allow what the agent wants to run. */
+export interface ApprovalRule {
+  leastRisk: Risk;
+  /** Who may decide beside the agent's owner: 1 to 20 people. */
+  deciderIds: Id[];
+}
+
+export interface AgentBudget {
+  tokensPerDay: number;
+  /** Input, output and written cache of the owner's day. */
+  usedToday: number;
+  timezone: string;
+  dayEndsAt: Timestamp;
+  /** Nothing more is given to it today. */
+  stopped: boolean;
+  /** Of today's stop: pending, continued, raised or kept; null when there was none. */
+  decision: string | null;
+}
+
+const rule = (agent: Id) => `/api/agents/${encodeURIComponent(agent)}/approval-rule`;
+const budget = (agent: Id) => `/api/agents/${encodeURIComponent(agent)}/budget`;
+
+/** null: one person decides. */
+export async function getApprovalRule(agent: Id, signal?: AbortSignal | undefined): Promise<ApprovalRule | null> {
+  return (await api.get<{ rule: ApprovalRule | null }>(rule(agent), { signal })).rule;
+}
+
+export async function setApprovalRule(agent: Id, next: ApprovalRule): Promise<ApprovalRule | null> {
+  return (await api.put<{ rule: ApprovalRule | null }>(rule(agent), next)).rule;
+}
+
+export function dropApprovalRule(agent: Id): Promise<unknown> {
+  return api.delete(rule(agent));
+}
+
+/** null: no limit. */
+export async function getBudget(agent: Id, signal?: AbortSignal | undefined): Promise<AgentBudget | null> {
+  return (await api.get<{ budget: AgentBudget | null }>(budget(agent), { signal })).budget;
+}
+
+export async function setBudget(agent: Id, tokensPerDay: number): Promise<AgentBudget | null> {
+  return (await api.put<{ budget: AgentBudget | null }>(budget(agent), { tokensPerDay })).budget;
+}
+
+export function dropBudget(agent: Id): Promise<unknown> {
+  return api.delete(budget(agent));
+}

@@ -1,0 +1,101 @@
+import { type ReactNode, useState } from "react";
+import { type ApprovalRule, type Risk, risks } from "#/api/limits";
+import type { Id, Participant } from "#/api/types";
+import { ErrorNote } from "#/components/form/ErrorNote";
+import { Section } from "#/components/form/Section";
+import { Select } from "#/components/form/Select";
+import { Button } from "#/components/ui/button";
+import { Field } from "#/components/ui/input";
+import { Skeleton } from "#/components/ui/states";
+import { toast } from "#/components/ui/toast";
+import { useT } from "#/i18n";
+import { useRule, useSetRule } from "./limitQueries";
+
+/** Chooses people; the page brings it. */
+export type Picker = (props: { label: string; picked: readonly Participant[]; onChange: (picked: Participant[]) => void }) => ReactNode;
+
+type Props = {
+  agentId: Id;
+  /** Whom the person knows, for the names of those who were chosen before. */
+  people: readonly Participant[];
+  picker: Picker;
+};
+
+const MOST = 20;
+
+/** From which risk on two different people have to allow what an agent wants to run, and who may beside its owner. */
+export function TwoPeople({ agentId, people, picker }: Props) {
+  const t = useT();
+  const rule = useRule(agentId);
+  return (
+    <Section title={t("decisions.rule.title")} hint={t("decisions.rule.hint")}>
+      {rule.data !== undefined ? (
+        <Form agentId={agentId} rule={rule.data} people={people} picker={picker} />
+      ) : rule.isPending ? (
+        <Skeleton className="h-16 w-full" />
+      ) : (
+        <ErrorNote error={rule.error} onRetry={() => void rule.refetch()} />
+      )}
+    </Section>
+  );
+}
+
+function Form({ agentId, rule, people, picker }: Props & { rule: ApprovalRule | null }) {
+  const t = useT();
+  const save = useSetRule(agentId);
+  // What was changed and not saved yet; else what the server says is shown.
+  const [chosen, setLeast] = useState<Risk | "" | null>(null);
+  const [changed, setPicked] = useState<readonly Participant[] | null>(null);
+  const least = chosen ?? rule?.leastRisk ?? "";
+  const picked = changed ?? (rule?.deciderIds ?? []).map((id) => named(id, people, t("decisions.rule.unknown")));
+  const ids = picked.map((p) => p.id);
+  const same = least === (rule?.leastRisk ?? "") && (least === "" || sameSet(ids, rule?.deciderIds ?? []));
+  const bad = least !== "" && (ids.length === 0 ? t("decisions.rule.nobody") : ids.length > MOST ? t("decisions.rule.tooMany", { n: MOST }) : "");
+  return (
+    <form
+      className="flex max-w-xl flex-col gap-4"
+      onSubmit={(e) => {
+        e.preventDefault();
+        if (same || bad || save.isPending) return;
+        save.mutate(least === "" ? null : { leastRisk: least, deciderIds: ids }, {
+          onSuccess: () => {
+            setLeast(null);
+            setPicked(null);
+            toast({ tone: "good", title: t(least === "" ? "decisions.rule.dropped" : "decisions.rule.saved") });
+          },
+        });
+      }}
+    >
+      <Field label={t("decisions.rule.when")}>
+        {(control) => (
+          <Select {...control} value={least} onChange={(e) => setLeast(e.target.value as Risk | "")}>
+            <option value="">{t("decisions.rule.never")}</option>
+            {[...risks].reverse().map((r) => (
+              <option key={r} value={r}>
+                {t(`decisions.rule.from.${r}`)}
+              </option>
+            ))}
+          </Select>
+        )}
+      </Field>
+      {least !== "" && (
+        <div>
+          {picker({ label: t("decisions.rule.who"), picked, onChange: setPicked })}
+          {bad && <p className="mt-1 text-[13px] text-text-2 leading-4.5">{bad}</p>}
+        </div>
+      )}
+      <ErrorNote error={save.error} area="decisions" />
+      <Button type="submit" variant="primary" className="self-start" busy={save.isPending} disabled={same || Boolean(bad)}>
+        {t("common.save")}
+      </Button>
+    </form>
+  );
+}
+
+function named(id: Id, people: readonly Participant[], unknown: string): Participant {
+  return people.find((p) => p.id === id) ?? { id, type: "human", displayName: unknown, avatarUrl: null };
+}
+
+function sameSet(a: readonly Id[], b: readonly Id[]): boolean {
+  return a.length === b.length && a.every((x) => b.includes(x));
+}

@@ -1,0 +1,47 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { keys } from "#/api/keys";
+import * as limits from "#/api/limits";
+import type { Id } from "#/api/types";
+
+export function useRule(agent: Id) {
+  return useQuery({ queryKey: keys.agents.rule(agent), queryFn: ({ signal }) => limits.getApprovalRule(agent, signal) });
+}
+
+/** Sets the rule; null lets one person decide again. */
+export function useSetRule(agent: Id) {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: async (rule: limits.ApprovalRule | null) => {
+      if (rule) return limits.setApprovalRule(agent, rule);
+      await limits.dropApprovalRule(agent);
+      return null;
+    },
+    onSuccess: (rule) => queries.setQueryData(keys.agents.rule(agent), rule),
+  });
+}
+
+/** What was used grows while one looks. */
+export function useBudget(agent: Id) {
+  return useQuery({
+    queryKey: keys.agents.budget(agent),
+    queryFn: ({ signal }) => limits.getBudget(agent, signal),
+    staleTime: 0,
+    refetchInterval: 60_000,
+  });
+}
+
+/** Sets the tokens of a day; null takes the limit away. A stop that was open may be over then. */
+export function useSetBudget(agent: Id) {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: async (tokens: number | null) => {
+      if (tokens !== null) return limits.setBudget(agent, tokens);
+      await limits.dropBudget(agent);
+      return null;
+    },
+    onSuccess: (budget) => {
+      queries.setQueryData(keys.agents.budget(agent), budget);
+      void queries.invalidateQueries({ queryKey: keys.decisions.list });
+    },
+  });
+}
