@@ -21,11 +21,16 @@ var (
 	asideOpen = regexp.MustCompile(`(?i)<dm(?:[\s>]|$)`)
 )
 
+// maxNested bounds how deep blocks may stand in blocks: what stands in one is copied once
+// for each block around it.
+const maxNested = 16
+
 // Asides takes the <dm target="A, B" topic="…" goal="…">…</dm> blocks out of a text,
 // in the order in which they begin, and gives what is left for the room. Nested
 // blocks stand for themselves: the inner one is no part of what the outer says.
-// Blocks in code, blocks without a target or without words, and a block that is never
-// closed are no blocks: they stay in the text as they were written.
+// Blocks in code, blocks without a target or without words, a block that is never
+// closed and one in more than maxNested others are no blocks: they stay in the text as
+// they were written.
 func Asides(text string) (rest string, found []Aside) {
 	if !asideOpen.MatchString(text) {
 		return text, nil
@@ -47,7 +52,7 @@ func Asides(text string) (rest string, found []Aside) {
 		out.WriteString(s)
 	}
 	var blocks []*Aside
-	from := 0
+	from, tooDeep := 0, 0
 	for _, m := range asideTag.FindAllStringSubmatchIndex(text, -1) {
 		if code[m[0]] {
 			continue
@@ -56,6 +61,11 @@ func Asides(text string) (rest string, found []Aside) {
 		write(text[from:m[0]])
 		from = m[1]
 		if !strings.HasPrefix(tag, "</") {
+			if len(stack) == maxNested {
+				tooDeep++
+				write(tag)
+				continue
+			}
 			attrs := ""
 			if m[2] >= 0 {
 				attrs = text[m[2]:m[3]]
@@ -66,7 +76,8 @@ func Asides(text string) (rest string, found []Aside) {
 			continue
 		}
 		n := len(stack)
-		if n == 0 {
+		if n == 0 || tooDeep > 0 {
+			tooDeep = max(tooDeep-1, 0)
 			write(tag)
 			continue
 		}
