@@ -193,6 +193,24 @@ test("S1 two people are demanded and let go, by keyboard", async () => {
   await close();
 });
 
+test("S1 who runs a workspace demands two people for every agent that asks there", async () => {
+  const { page, sent, errors, close } = await visit("/settings?tab=security");
+  const part = page.getByRole("region", { name: "Two people have to allow: Mara’s workspace" });
+  await part.getByLabel("Two people decide about").selectOption("medium");
+  const who = part.getByRole("combobox", { name: "Who may decide beside the owner" });
+  for (const name of ["mara", "ada"]) {
+    await who.fill(name);
+    await who.press("Enter");
+  }
+  await faultless(page);
+  await part.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved. It counts for what is asked from now on.", { exact: true }).waitFor();
+  const at = `${uuid(900)}/approval-rule`;
+  assert.deepEqual(sent, [["PUT", at, { leastRisk: "medium", deciderIds: [me.id, ada.id] }]]);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
 test("S1 a refused rule is told, and loses nothing", async () => {
   const { page, close } = await visit(tools, { rules: { [nova.id]: { leastRisk: "critical", deciderIds: [lin.id, uuid(4711)] } } });
   await page.route("**/api/agents/*/approval-rule", (route) =>

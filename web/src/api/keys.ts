@@ -31,6 +31,7 @@ export const keys = {
     given: ["decisions", "given"] as const,
     list: ["decisions", "list"] as const,
   },
+  approvalRule: (kind: string, id: Id) => ["approval-rules", kind, id] as const,
   tasks: {
     all: ["tasks"] as const,
     lists: ["tasks", "list"] as const,
@@ -48,7 +49,6 @@ export const keys = {
     tools: (id: Id) => ["agents", "one", id, "tools"] as const,
     toolCalls: (id: Id) => ["agents", "one", id, "tool-calls"] as const,
     usage: (id: Id) => ["agents", "one", id, "usage"] as const,
-    rule: (id: Id) => ["agents", "one", id, "approval-rule"] as const,
     budget: (id: Id) => ["agents", "one", id, "budget"] as const,
     letters: (id: Id) => ["agents", "one", id, "letters"] as const,
     memories: (id: Id) => ["agents", "one", id, "memories"] as const,

@@ -24,20 +24,26 @@ export interface AgentBudget {
   decision: string | null;
 }
 
-const rule = (agent: Id) => `/api/agents/${encodeURIComponent(agent)}/approval-rule`;
+/** Where a rule of two people holds: for an agent, or for every agent that asks in a workspace. */
+export interface RulePlace {
+  kind: "agents" | "organizations";
+  id: Id;
+}
+
+const rule = (at: RulePlace) => `/api/${at.kind}/${encodeURIComponent(at.id)}/approval-rule`;
 const budget = (agent: Id) => `/api/agents/${encodeURIComponent(agent)}/budget`;
 
 /** null: one person decides. */
-export async function getApprovalRule(agent: Id, signal?: AbortSignal | undefined): Promise<ApprovalRule | null> {
-  return (await api.get<{ rule: ApprovalRule | null }>(rule(agent), { signal })).rule;
+export async function getApprovalRule(at: RulePlace, signal?: AbortSignal | undefined): Promise<ApprovalRule | null> {
+  return (await api.get<{ rule: ApprovalRule | null }>(rule(at), { signal })).rule;
 }
 
-export async function setApprovalRule(agent: Id, next: ApprovalRule): Promise<ApprovalRule | null> {
-  return (await api.put<{ rule: ApprovalRule | null }>(rule(agent), next)).rule;
+export async function setApprovalRule(at: RulePlace, next: ApprovalRule): Promise<ApprovalRule | null> {
+  return (await api.put<{ rule: ApprovalRule | null }>(rule(at), next)).rule;
 }
 
-export function dropApprovalRule(agent: Id): Promise<unknown> {
-  return api.delete(rule(agent));
+export function dropApprovalRule(at: RulePlace): Promise<unknown> {
+  return api.delete(rule(at));
 }
 
 /** null: no limit. */

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import { type ApprovalRule, type Risk, risks } from "#/api/limits";
+import { type ApprovalRule, type Risk, type RulePlace, risks } from "#/api/limits";
 import type { Id, Participant } from "#/api/types";
 import { ErrorNote } from "#/components/form/ErrorNote";
 import { Section } from "#/components/form/Section";
@@ -15,7 +15,9 @@ import { useRule, useSetRule } from "./limitQueries";
 export type Picker = (props: { label: string; picked: readonly Participant[]; onChange: (picked: Participant[]) => void }) => ReactNode;
 
 type Props = {
-  agentId: Id;
+  at: RulePlace;
+  title: string;
+  hint: string;
   /** Whom the person knows, for the names of those who were chosen before. */
   people: readonly Participant[];
   picker: Picker;
@@ -24,13 +26,12 @@ type Props = {
 const MOST = 20;
 
 /** From which risk on two different people have to allow what an agent wants to run, and who may beside its owner. */
-export function TwoPeople({ agentId, people, picker }: Props) {
-  const t = useT();
-  const rule = useRule(agentId);
+export function TwoPeople({ at, title, hint, people, picker }: Props) {
+  const rule = useRule(at);
   return (
-    <Section title={t("decisions.rule.title")} hint={t("decisions.rule.hint")}>
+    <Section title={title} hint={hint}>
       {rule.data !== undefined ? (
-        <Form agentId={agentId} rule={rule.data} people={people} picker={picker} />
+        <Form at={at} rule={rule.data} people={people} picker={picker} />
       ) : rule.isPending ? (
         <Skeleton className="h-16 w-full" />
       ) : (
@@ -40,9 +41,9 @@ export function TwoPeople({ agentId, people, picker }: Props) {
   );
 }
 
-function Form({ agentId, rule, people, picker }: Props & { rule: ApprovalRule | null }) {
+function Form({ at, rule, people, picker }: Omit<Props, "title" | "hint"> & { rule: ApprovalRule | null }) {
   const t = useT();
-  const save = useSetRule(agentId);
+  const save = useSetRule(at);
   // What was changed and not saved yet; else what the server says is shown.
   const [chosen, setLeast] = useState<Risk | "" | null>(null);
   const [changed, setPicked] = useState<readonly Participant[] | null>(null);

@@ -3,20 +3,20 @@ import { keys } from "#/api/keys";
 import * as limits from "#/api/limits";
 import type { Id } from "#/api/types";
 
-export function useRule(agent: Id) {
-  return useQuery({ queryKey: keys.agents.rule(agent), queryFn: ({ signal }) => limits.getApprovalRule(agent, signal) });
+export function useRule(at: limits.RulePlace) {
+  return useQuery({ queryKey: keys.approvalRule(at.kind, at.id), queryFn: ({ signal }) => limits.getApprovalRule(at, signal) });
 }
 
 /** Sets the rule; null lets one person decide again. */
-export function useSetRule(agent: Id) {
+export function useSetRule(at: limits.RulePlace) {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: async (rule: limits.ApprovalRule | null) => {
-      if (rule) return limits.setApprovalRule(agent, rule);
-      await limits.dropApprovalRule(agent);
+      if (rule) return limits.setApprovalRule(at, rule);
+      await limits.dropApprovalRule(at);
       return null;
     },
-    onSuccess: (rule) => queries.setQueryData(keys.agents.rule(agent), rule),
+    onSuccess: (rule) => queries.setQueryData(keys.approvalRule(at.kind, at.id), rule),
   });
 }
 

@@ -1,4 +1,4 @@
-import { type FormEvent, useState } from "react";
+import { type FormEvent, type ReactNode, useState } from "react";
 import { ErrorNote } from "#/components/form/ErrorNote";
 import { PasswordInput } from "#/components/form/PasswordInput";
 import { Section } from "#/components/form/Section";
@@ -13,11 +13,12 @@ import { useSelf } from "#/lib/self";
 import { deviceName } from "./device";
 import { useChangePassword, useRevokeSession, useSessions } from "./queries";
 
-export function SecurityTab() {
+export function SecurityTab({ rules }: { rules?: ReactNode }) {
   return (
     <div>
       <PasswordSection />
       <SessionsSection />
+      {rules}
     </div>
   );
 }

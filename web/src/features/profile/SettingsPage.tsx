@@ -1,4 +1,5 @@
 import { Tabs } from "radix-ui";
+import type { ComponentType, ReactNode } from "react";
 import { useT } from "#/i18n";
 import { cx } from "#/lib/cx";
 import { AccountTab } from "./AccountTab";
@@ -12,7 +13,7 @@ import { ServicesTab } from "./ServicesTab";
 export const settingsTabs = ["profile", "appearance", "notifications", "keys", "services", "security", "account"] as const;
 export type SettingsTab = (typeof settingsTabs)[number];
 
-const panels = {
+const panels: Record<SettingsTab, ComponentType<{ rules?: ReactNode }>> = {
   profile: ProfileTab,
   appearance: AppearanceTab,
   notifications: NotificationsTab,
@@ -22,7 +23,14 @@ const panels = {
   account: AccountTab,
 };
 
-export function SettingsPage({ tab, onTab }: { tab: SettingsTab; onTab: (tab: SettingsTab) => void }) {
+type Props = {
+  tab: SettingsTab;
+  onTab: (tab: SettingsTab) => void;
+  /** Who decides in the workspaces that the person runs. */
+  rules?: ReactNode;
+};
+
+export function SettingsPage({ tab, onTab, rules }: Props) {
   const t = useT();
   return (
     <div className="h-full overflow-y-auto">
@@ -52,7 +60,7 @@ export function SettingsPage({ tab, onTab }: { tab: SettingsTab; onTab: (tab: Se
             const Panel = panels[name];
             return (
               <Tabs.Content key={name} value={name} className="min-w-0 focus-visible:outline-offset-8">
-                <Panel />
+                <Panel rules={rules} />
               </Tabs.Content>
             );
           })}

@@ -126,6 +126,9 @@ export const decisions = {
   "decisions.rule.title": "Two people have to allow",
   "decisions.rule.hint":
     "For what you do not want to allow alone: it runs when you and one of the people below, or two of them, have said yes. One no ends it.",
+  "decisions.rule.titleIn": "Two people have to allow: {name}",
+  "decisions.rule.hintIn":
+    "For every agent that asks in this workspace, beside the rule of its owner. Who is chosen here may decide; one no ends it.",
   "decisions.rule.when": "Two people decide about",
   "decisions.rule.never": "Nothing: one person is enough",
   "decisions.rule.from.low": "Everything that it asks for",

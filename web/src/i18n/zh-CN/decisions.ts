@@ -127,6 +127,8 @@ export const decisions: Record<keyof typeof en, string> = {
   "notice.approval_not_resumed": "得到关于 {tool} 的回答后，{agent} 未能继续。如仍需要，请重新请求。",
   "decisions.rule.title": "需要两个人同意",
   "decisions.rule.hint": "用于你不想独自批准的事：你和下列任一人，或下列任意两人都同意后才会运行；一人拒绝即结束。",
+  "decisions.rule.titleIn": "需要两个人同意：{name}",
+  "decisions.rule.hintIn": "对在此工作区提出请求的每个智能体生效，与其所有者的规则同时有效。此处选定的人可以决定；一人拒绝即结束。",
   "decisions.rule.when": "需要两个人决定的范围",
   "decisions.rule.never": "无：一个人即可",
   "decisions.rule.from.low": "它请求的一切",

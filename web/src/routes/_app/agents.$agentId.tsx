@@ -8,6 +8,7 @@ import { TwoPeople } from "#/features/decisions/TwoPeople";
 import { useKnownPeople } from "#/features/rooms/data";
 import { PeoplePicker } from "#/features/rooms/PeoplePicker";
 import { AgentQueue } from "#/features/tasks/AgentQueue";
+import { useT } from "#/i18n";
 import { useSelf } from "#/lib/self";
 
 export const Route = createFileRoute("/_app/agents/$agentId")({
@@ -41,8 +42,17 @@ function Page() {
 }
 
 function Deciders({ agentId }: { agentId: Id }) {
+  const t = useT();
   const self = useSelf();
   const owner = useAgent(agentId).data?.ownerId;
   const people = useKnownPeople(self.id).filter((p) => p.type !== "agent" && p.id !== owner);
-  return <TwoPeople agentId={agentId} people={people} picker={(props) => <PeoplePicker {...props} people={people} />} />;
+  return (
+    <TwoPeople
+      at={{ kind: "agents", id: agentId }}
+      title={t("decisions.rule.title")}
+      hint={t("decisions.rule.hint")}
+      people={people}
+      picker={(props) => <PeoplePicker {...props} people={people} />}
+    />
+  );
 }
