@@ -182,11 +182,7 @@ func (m wakeMark) set(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("encode mark: %w", err)
 	}
-	tmp := m.path + ".tmp"
-	if err := os.WriteFile(tmp, raw, 0o600); err != nil {
-		return fmt.Errorf("write mark: %w", err)
-	}
-	if err := os.Rename(tmp, m.path); err != nil {
+	if err := lockfile.Replace(m.path, raw); err != nil {
 		return fmt.Errorf("write mark: %w", err)
 	}
 	return nil

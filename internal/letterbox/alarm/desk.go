@@ -294,11 +294,7 @@ func (d *Desk) change(ctx context.Context, fn func(*account)) error {
 	if err != nil {
 		return fmt.Errorf("books: %w", err)
 	}
-	tmp := d.statePath() + ".tmp"
-	if err := os.WriteFile(tmp, raw, 0o600); err != nil {
-		return fmt.Errorf("write books: %w", err)
-	}
-	if err := os.Rename(tmp, d.statePath()); err != nil {
+	if err := lockfile.Replace(d.statePath(), raw); err != nil {
 		return fmt.Errorf("write books: %w", err)
 	}
 	return nil

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/agntchat/agntchat/internal/letterbox/lockfile"
 )
 
 // LogFile is where alarms write what they did and what failed, in the user folder: codes and ids, nothing that a peer wrote.
@@ -19,7 +21,7 @@ func note(user string, now time.Time, what string, args ...any) {
 	if st, err := os.Stat(path); err == nil && st.Size() > maxLog {
 		_ = os.Rename(path, path+".1")
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY|lockfile.NoFollow, 0o600)
 	if err != nil {
 		return
 	}

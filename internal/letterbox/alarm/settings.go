@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/agntchat/agntchat/internal/letterbox/lockfile"
 )
 
 // SettingsFile is the name of a user's settings, in the user folder.
@@ -67,10 +69,7 @@ func SaveSettings(user string, s Settings) error {
 		return fmt.Errorf("write alarm settings: %w", err)
 	}
 	path := filepath.Join(user, SettingsFile)
-	if err := os.WriteFile(path+".tmp", append(raw, '\n'), 0o600); err != nil {
-		return fmt.Errorf("write alarm settings: %w", err)
-	}
-	if err := os.Rename(path+".tmp", path); err != nil {
+	if err := lockfile.Replace(path, append(raw, '\n')); err != nil {
 		return fmt.Errorf("write alarm settings: %w", err)
 	}
 	return nil

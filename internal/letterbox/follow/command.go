@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/agntchat/agntchat/internal/letterbox/cli"
+	"github.com/agntchat/agntchat/internal/letterbox/lockfile"
 	"github.com/agntchat/agntchat/internal/letterbox/post"
 	"github.com/agntchat/agntchat/internal/letterbox/spool"
 )
@@ -310,7 +311,7 @@ func (f command) spawn(ctx context.Context, c *call, p Place) (a announcement, e
 		return a, fmt.Errorf("follower: %w", err)
 	}
 	// What a crash of the program itself says; the log proper is opened by its name.
-	crash, err := os.OpenFile(p.LogPath(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	crash, err := os.OpenFile(p.LogPath(), os.O_CREATE|os.O_APPEND|os.O_WRONLY|lockfile.NoFollow, 0o600)
 	if err != nil {
 		return a, fmt.Errorf("open log: %w", err)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"sync"
+
+	"github.com/agntchat/agntchat/internal/letterbox/lockfile"
 )
 
 // maxLog is the size in bytes at which the log is renamed to <name>.1; one old one is kept.
@@ -25,7 +27,7 @@ func openLog(path string) (*logFile, error) {
 }
 
 func (l *logFile) open() error {
-	f, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY|lockfile.NoFollow, 0o600)
 	if err != nil {
 		return fmt.Errorf("open log: %w", err)
 	}

@@ -43,7 +43,7 @@ func Wait(ctx context.Context, f *os.File) error {
 // Open opens or makes a file that exists for its lock and takes it. Nobody but its owner may read it.
 // Errors: [ErrBusy] when wait is false.
 func Open(ctx context.Context, path string, wait bool) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|NoFollow, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +57,21 @@ func Open(ctx context.Context, path string, wait bool) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// Replace writes a file that only its owner reads, whole or not at all. The callers of one path lock something against each other, or write the
+// same.
+func Replace(path string, raw []byte) error {
+	tmp := path + ".tmp"
+	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC|NoFollow, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(raw)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp, path)
 }
 
 // Held says whether somebody holds the lock of a file that exists for it. It takes the lock for a moment.

@@ -11,6 +11,9 @@ import (
 // and a rotation renames what it has locked.
 const Beside = true
 
+// NoFollow is nothing here: who may not make links, as persons may not by default, can put none into a folder.
+const NoFollow = 0
+
 // far is the upper half of the offset of the locked byte.
 const far = 0x40000000
 

@@ -138,7 +138,7 @@ func (t *table) drop(path string) {
 // replace writes a file whole or not at all. The temporary name is the one that agent-talk uses; the lock keeps it ours.
 func replace(path string, b []byte) error {
 	tmp := path + ".tmp"
-	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, fileMode)
+	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC|lockfile.NoFollow, fileMode)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
 	}

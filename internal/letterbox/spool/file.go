@@ -31,7 +31,7 @@ func (h *held) Close() error {
 	return err
 }
 
-// hold opens, makes and locks the spool at path. It is the file that the path names, also when it was rotated meanwhile.
+// hold opens, makes and locks the spool at path, which must be a file and no link. It is the file that the path names, also when it was rotated meanwhile.
 func hold(ctx context.Context, path string) (*held, error) {
 	h := &held{path: path}
 	if beside {
@@ -42,7 +42,7 @@ func hold(ctx context.Context, path string) (*held, error) {
 		h.lock = l
 	}
 	for {
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, fileMode)
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND|lockfile.NoFollow, fileMode)
 		if err == nil && h.lock == nil {
 			err = lockfile.Wait(ctx, f)
 		}

@@ -82,7 +82,7 @@ func (w *Writer) rotate(ctx context.Context, h *held) (bool, error) {
 		return false, fmt.Errorf("rotate spool: %w", renamed)
 	}
 	// A reader that has the file open keeps it from being renamed there: then we go on in it.
-	next, err := os.OpenFile(h.path, os.O_CREATE|os.O_RDWR|os.O_APPEND, fileMode)
+	next, err := os.OpenFile(h.path, os.O_CREATE|os.O_RDWR|os.O_APPEND|lockfile.NoFollow, fileMode)
 	if err == nil && !beside {
 		err = lockfile.Wait(ctx, next)
 	}
