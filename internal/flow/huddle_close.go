@@ -214,6 +214,6 @@ func (c *Chat) reportHuddle(ctx context.Context, tx *pg.Tx, actor access.Actor, 
 	if err != nil {
 		return id.Message{}, fmt.Errorf("report of huddle: %w", err)
 	}
-	p, err := c.PostTx(ctx, tx, actor, Post{ConversationID: source.ID, Content: text, Metadata: meta, Report: true, plain: true})
+	p, err := c.PostTx(ctx, tx, actor, Post{ConversationID: source.ID, Content: text, Metadata: meta, Report: true, marked: true, plain: true})
 	return p.Message.ID, err
 }

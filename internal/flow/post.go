@@ -33,6 +33,7 @@ type Post struct {
 	// Only the server sets it, and TurnGroupID, for what a turn says outside its room.
 	Report      bool
 	TurnGroupID *string
+	marked      bool // the metadata is the server's: it may say that this is a report
 	plain       bool // <dm> blocks stay text: what is said has been taken apart already
 	// Calls is why somebody is told of it, where the message itself does not say: the
 	// notification category of desktop 3.8, "" for not at all. Only the server sets it.

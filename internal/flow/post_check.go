@@ -20,6 +20,10 @@ import (
 // Keys of metadata that only the server writes.
 var serverKeys = [...]string{"awaiting_agent", "not_answered", "notice", "unresolved_mentions", "huddles", "unrouted_asides"}
 
+// reportKeys are metadata by which the server says that a message is what came of a task
+// or a huddle; it is shown as that, and is no answer of a turn.
+var reportKeys = [...]string{metaReport, metaHuddleReport, "huddle_status", "huddle_outcome", "huddle_topic"}
+
 var (
 	typeWord       = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
 	errInvalidPost = fault.New(fault.Invalid, "invalid", "This message cannot be stored.")
@@ -132,6 +136,11 @@ func (d *draft) openMetadata(actor access.Actor) error {
 	delete(m, "mentions")
 	if actor.Kind != access.Job {
 		for _, k := range serverKeys {
+			delete(m, k)
+		}
+	}
+	if actor.Kind != access.Job && !d.marked {
+		for _, k := range reportKeys {
 			delete(m, k)
 		}
 	}

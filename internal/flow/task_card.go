@@ -145,7 +145,7 @@ func (s *Tasks) sayTx(ctx context.Context, tx *pg.Tx, t task.Task, conv id.Conve
 	if err != nil {
 		return view.Message{}, err
 	}
-	p, err := s.Chat.PostTx(ctx, tx, author, Post{ConversationID: conv, Content: text, ContentType: "text", Metadata: raw, Calls: callsOf(t, asked)})
+	p, err := s.Chat.PostTx(ctx, tx, author, Post{ConversationID: conv, Content: text, ContentType: "text", Metadata: raw, Calls: callsOf(t, asked), marked: true})
 	if k := fault.KindOf(err); err != nil && (k == fault.NotFound || k == fault.Forbidden) {
 		return view.Message{}, nil
 	}

@@ -268,7 +268,7 @@ func (s *Tasks) tellFailedRequest(ctx context.Context, actor access.Actor, conv 
 		return err
 	}
 	_, err = s.Chat.Post(ctx, actor, Post{
-		ConversationID: conv, Content: string(content), ContentType: "status_update", MessageType: new("StatusUpdate"), Metadata: json.RawMessage(`{"task_report":"none"}`),
+		ConversationID: conv, Content: string(content), ContentType: "status_update", MessageType: new("StatusUpdate"), Metadata: json.RawMessage(`{"task_report":"none"}`), marked: true,
 	})
 	if fault.KindOf(err) == fault.Forbidden { // it may not write there, which is why
 		return nil
