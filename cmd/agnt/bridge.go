@@ -58,7 +58,7 @@ func parseBridge(args []string, env environment, errOut io.Writer) (bridgeFlags,
 	fs.StringVar(&f.baseURL, "base-url", "", "provider address for anthropic and openai, for example a local model server")
 	fs.Int64Var(&f.maxTokens, "max-tokens", 0, "longest answer in tokens, for anthropic and openai (0: the backend's default)")
 	fs.IntVar(&f.maxConcurrent, "max-concurrent", env.maxConcurrent, "turns at a time per agent (0: the profile's number, then 4)")
-	fs.StringVar(&f.executorKey, "executor-key", env.executorKey, "name of this place among the agent's bridges (default \"agnt\")")
+	fs.StringVar(&f.executorKey, "executor-key", env.executorKey, "name of this place among the agent's bridges (default: one of its own, kept with its state)")
 	fs.BoolVar(&f.skipPerms, "dangerously-skip-permissions", false, "let the CLI backends use every tool without asking, with your rights on this machine")
 	fs.BoolVar(&f.letters, "letters", false, "let the agents be written to with encrypted letters: each gets an identity in its private folder, and its address is shown on its page")
 	fs.BoolVar(&f.letterTools, "letter-tools", false, "with --letters: the agents' models may read letters of their contacts and write to verified ones")

@@ -9,10 +9,14 @@ package bridge
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/agntchat/agntchat/internal/bridge/backend"
@@ -24,7 +28,7 @@ type Agent struct {
 	URL         string
 	ID          string
 	Key         string
-	ExecutorKey string // default "agnt"
+	ExecutorKey string // empty: one of this folder's own, see placeKey
 	Backend     string // "claude", "codex", a stored name, or empty
 	Model       string
 	BaseURL     string // provider address for anthropic and openai
@@ -76,7 +80,7 @@ func Run(ctx context.Context, c Config) error {
 func (c Config) options(a Agent) session.Options {
 	key := a.ExecutorKey
 	if key == "" {
-		key = "agnt"
+		key = c.placeKey(a.ID)
 	}
 	aside, local := c.letters(a)
 	return session.Options{
@@ -88,6 +92,34 @@ func (c Config) options(a Agent) session.Options {
 		},
 		Log: c.Log, Timing: c.Timing, Aside: aside, Local: local,
 	}
+}
+
+// placeKey names this place among the agent's bridges, and stays the same as long as
+// its folder does: the server gives kept runs back to the key that had them. A bridge
+// elsewhere has another one, so that the two work side by side; one that is started
+// twice here takes over. A folder from before places had names keeps the name it had.
+func (c Config) placeKey(agentID string) string {
+	const before = "agnt"
+	dir := AgentDir(c.Home, agentID)
+	file := filepath.Join(dir, "executor-key")
+	if text, err := os.ReadFile(file); err == nil {
+		if key := strings.TrimSpace(string(text)); key != "" {
+			return key
+		}
+	}
+	key := before
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		key = before + "-" + strings.ToLower(rand.Text()[:8])
+	}
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil {
+		err = os.WriteFile(file, []byte(key+"\n"), 0o600)
+	}
+	if err != nil {
+		c.Log.Warn("the name of this place is not kept", "error", err)
+		return before
+	}
+	return key
 }
 
 // AgentDir is the private folder of an agent below the state folder.

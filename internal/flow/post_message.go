@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/agntchat/agntchat/internal/access"
@@ -231,6 +232,18 @@ func (c *Chat) refuseStale(ctx context.Context, tx *pg.Tx, actor access.Actor, d
 	return nil
 }
 
+// called are those a message speaks to: who is mentioned in it, and who is told of it
+// as if they were.
+func called(mentioned []id.Participant, calls map[id.Participant]string) []id.Participant {
+	out := slices.Clone(mentioned)
+	for p, category := range calls {
+		if category == categoryMentions && !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
 // store writes the message and everything that follows from it in the room.
 func (c *Chat) store(ctx context.Context, tx *pg.Tx, actor access.Actor, room *locked, d draft, m resolved, claim *turn.Claim) (Posted, error) {
 	meta, err := d.metadata()
@@ -243,7 +256,7 @@ func (c *Chat) store(ctx context.Context, tx *pg.Tx, actor access.Actor, room *l
 	n := chat.NewMessage{
 		ID: d.id, ConversationID: room.ID, SenderID: actor.ID, SenderKind: senderKind(actor),
 		Content: d.Content, ContentType: d.ContentType, MessageType: d.MessageType, ContentStructured: d.ContentStructured,
-		Metadata: meta, CorrelationID: d.CorrelationID, Mentions: m.ids(), ClientKey: d.ClientKey, TurnGroupID: d.TurnGroupID,
+		Metadata: meta, CorrelationID: d.CorrelationID, Mentions: called(m.ids(), d.Calls), ClientKey: d.ClientKey, TurnGroupID: d.TurnGroupID,
 	}
 	if d.ParentMessageID != nil {
 		n.ParentMessageID = *d.ParentMessageID

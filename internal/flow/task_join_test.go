@@ -14,6 +14,7 @@ import (
 	"github.com/agntchat/agntchat/internal/flow/flowtest"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/task"
+	"github.com/agntchat/agntchat/internal/view"
 )
 
 // TestT1_SubtasksWakeTheParentOnce: complete_task is refused while sub-tasks are open;
@@ -273,6 +274,9 @@ func TestT1_NotificationsTellTasksApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect("a question", "agent_activity", "mentions")
+	if n, err := view.UnreadIn(t.Context(), b.DB, bob.ID, []id.Conversation{room}); err != nil || n[room].Mentions != 1 {
+		t.Errorf("when he looks later, Bob is mentioned %d times, %v", n[room].Mentions, err)
+	}
 	if _, err := b.k.Cancel(t.Context(), ada, v.ID, ""); err != nil {
 		t.Fatal(err)
 	}
