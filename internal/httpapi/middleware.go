@@ -136,8 +136,10 @@ func WithCORS(origins []string) func(http.Handler) http.Handler {
 	}
 }
 
-// WithActor authenticates the bearer token. Without one the request goes on as
-// nobody; a bad one is the only thing that answers 401.
+// WithActor authenticates the bearer token. Without one, or with a bad one, the
+// request goes on as nobody: where anybody may ask, such as at the login, a token
+// that has ended is no obstacle. Everywhere else RequireActor answers for it, which
+// is the only thing that answers 401.
 func WithActor(log *slog.Logger, auth Authenticator) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -147,11 +149,14 @@ func WithActor(log *slog.Logger, auth Authenticator) func(http.Handler) http.Han
 				return
 			}
 			actor, err := auth.Authenticate(r.Context(), token)
-			if err != nil {
+			switch {
+			case fault.KindOf(err) == fault.Unauthenticated:
+				next.ServeHTTP(w, r)
+			case err != nil:
 				httpx.Error(log, w, r, err)
-				return
+			default:
+				next.ServeHTTP(w, r.WithContext(httpx.WithActor(r.Context(), actor)))
 			}
-			next.ServeHTTP(w, r.WithContext(httpx.WithActor(r.Context(), actor)))
 		})
 	}
 }
