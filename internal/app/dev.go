@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -157,7 +158,7 @@ func (p Program) welcome(ctx context.Context, a *App, local *LocalAgents, cfg co
 		return err
 	}
 	if demo {
-		owner, first, err := a.Identity.FirstAccount(ctx, "you@localhost", "You")
+		owner, first, err := a.Identity.FirstAccount(ctx, "you@localhost", ownName())
 		if err != nil {
 			return fmt.Errorf("first account: %w", err)
 		}
@@ -169,6 +170,21 @@ func (p Program) welcome(ctx context.Context, a *App, local *LocalAgents, cfg co
 	}
 	fmt.Fprintf(p.Stdout, "ready %s\n", cfg.PublicURL)
 	return p.printLink(ctx, a, cfg)
+}
+
+// ownName is what the first account is called until its person says otherwise: as this
+// machine calls who runs it. Agents and other people read it.
+func ownName() string {
+	u, err := user.Current()
+	if err != nil || u.Username == "root" || u.Uid == "0" {
+		return "Owner"
+	}
+	for _, name := range []string{u.Name, u.Username} { // u.Name is the full name, where one is kept
+		if name = strings.TrimSpace(name); name != "" && len(name) <= 60 {
+			return name
+		}
+	}
+	return "Owner"
 }
 
 // printLink prints the address that signs the first administrator in, once.

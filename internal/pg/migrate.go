@@ -216,7 +216,7 @@ func quiet(l *slog.Logger) *slog.Logger {
 type migrateLog struct{ log *slog.Logger }
 
 func (l migrateLog) Printf(format string, v ...any) {
-	l.log.Info("migration", slog.String("step", strings.TrimSpace(fmt.Sprintf(format, v...))))
+	l.log.Debug("migration", slog.String("step", strings.TrimSpace(fmt.Sprintf(format, v...))))
 }
 func (migrateLog) Verbose() bool { return false }
 

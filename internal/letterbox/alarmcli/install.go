@@ -41,7 +41,11 @@ func (r *Runner) installCommands() []cli.Command {
 func (r *Runner) install(c *cli.Call, remove bool) error {
 	host := install.Host(c.Pos(0))
 	if !slices.Contains(install.Hosts, host) {
-		return fmt.Errorf("name one of %v", install.Hosts)
+		names := make([]string, len(install.Hosts))
+		for i, h := range install.Hosts {
+			names[i] = string(h)
+		}
+		return fmt.Errorf("name one of %s", strings.Join(names, ", "))
 	}
 	o := install.Options{
 		Program: r.Program, Version: r.Version, Remove: remove, Home: r.Places.UserHome, ClaudeDir: r.Places.ClaudeConfigDir, CodexDir: r.Places.CodexHome,

@@ -436,9 +436,9 @@ func (f command) describe(c *call, p Place, s Status) error {
 	case r.State == Stopped && r.Reason != "":
 		line("stopped at %s: %s", clock(r.Since), r.Reason)
 	case r.Push:
-		line("waiting for the relay's push; last look at %s; %d letters, %d contact requests since it began", clock(r.Last), r.Letters, r.Requests)
+		line("waiting for the relay's push; last look at %s; since it began: letters %d, contact requests %d", clock(r.Last), r.Letters, r.Requests)
 	case s.Running:
-		line("looking every %.0f s; last look at %s; %d letters, %d contact requests since it began", r.Interval, clock(r.Last), r.Letters, r.Requests)
+		line("looking every %.0f s; last look at %s; since it began: letters %d, contact requests %d", r.Interval, clock(r.Last), r.Letters, r.Requests)
 	}
 	if len(r.Missing) > 0 {
 		line("unknown now: %s", strings.Join(r.Missing, ", "))
