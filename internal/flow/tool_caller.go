@@ -18,7 +18,8 @@ import (
 // caller finds out on whose behalf a call is made. What the bridge says is believed
 // only where our own rows say so too: a message that the agent has or had a turn
 // about, a task it works at, else the open turn of the room. A call that belongs to
-// none of them is the agent's own initiative, which is its owner's.
+// none of them is the agent's own initiative, which is its owner's; one that says that
+// it belongs to a message of which no row tells, such as a deleted one, is nobody's.
 func (t *Tools) caller(ctx context.Context, actor access.Actor, call ToolCall) (ToolCaller, error) {
 	c := ToolCaller{Agent: actor}
 	for _, s := range []string{call.ActiveConversationID, call.ConversationID} {
@@ -28,12 +29,13 @@ func (t *Tools) caller(ctx context.Context, actor access.Actor, call ToolCall) (
 	}
 	c.LastSeen, _ = id.Parse[id.Message](call.LastSeenMessageID) // anything else is none
 	source, _ := id.Parse[id.Message](call.SourceMessageID)      // anything else is none
+	lost := false
 	if !source.IsZero() {
 		had, err := view.HadTurn(ctx, t.DB, actor.ID, source)
 		if err != nil {
 			return c, err
 		}
-		if !had {
+		if lost = !had; lost {
 			source = id.Message{}
 		}
 	}
@@ -52,7 +54,11 @@ func (t *Tools) caller(ctx context.Context, actor access.Actor, call ToolCall) (
 			return c, err
 		}
 	}
-	if source.IsZero() {
+	switch {
+	case lost && source.IsZero():
+		c.Marked = true // whoever wrote it may have been anybody
+		return c, nil
+	case source.IsZero():
 		c.Person = personFor(actor, actor.OwnerID)
 		return c, nil
 	}

@@ -56,8 +56,8 @@ func TestK3_TurnsRunOnBehalfOfWhoAsked(t *testing.T) {
 		t.Errorf("by itself: %s, want its owner", got)
 	}
 	asked := b.Say(bob, room, "@Nova ask Vela").Message
-	if got := who(nova, asked.ID); got != ada.ID.String() {
-		t.Errorf("before a claim the message is not its turn: %s", got)
+	if got := who(nova, asked.ID); got != (id.Participant{}).String() {
+		t.Errorf("before a claim the message is not its turn: %s, want nobody", got)
 	}
 	b.Claim(nova, asked.ID)
 	if got := who(nova, asked.ID); got != bob.ID.String() {
@@ -75,6 +75,35 @@ func TestK3_TurnsRunOnBehalfOfWhoAsked(t *testing.T) {
 	// A message of a turn that is not the caller's proves nothing.
 	if got := who(vela, asked.ID); got != bob.ID.String() {
 		t.Errorf("a foreign message: %s", got)
+	}
+}
+
+// What a turn began runs on for a while after the turn was taken away or its message was
+// deleted. It does not get the owner's rights by that.
+func TestK3_AnEndedTurnGetsNoRights(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, quick)
+	ada, bob := b.Person("Ada"), b.Person("Bob")
+	nova := b.Agent(ada, "Nova")
+	room := b.Room("group", ada, bob, nova)
+	tools := b.toolbox(whoami())
+	who := func(source id.Message) string {
+		return b.use(tools, nova, flow.ToolCall{Name: "whoami", ConversationID: room.String(), SourceMessageID: source.String()}).Text
+	}
+	asked := b.Say(bob, room, "@Nova dig deep").Message
+	b.Claim(nova, asked.ID)
+	b.exec(`UPDATE queued_messages SET lease_until = NULL, executor_id = NULL, claimed_at = NULL`) // given back: its lease ended
+	if got := who(asked.ID); got != bob.ID.String() {
+		t.Errorf("after its lease: %s, want Bob", got)
+	}
+	if err := b.Chat.DeleteMessage(t.Context(), bob, room, asked.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := who(asked.ID); got == ada.ID.String() {
+		t.Error("after the message was deleted the call is the owner's")
+	}
+	if got := who(id.New[id.Message]()); got != (id.Participant{}).String() {
+		t.Errorf("of a message that nobody knows: %s, want nobody", got)
 	}
 }
 

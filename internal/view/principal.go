@@ -60,10 +60,11 @@ func CauseOf(ctx context.Context, q pg.Querier, msg id.Message) (c Cause, ok boo
 	return c, err == nil, err
 }
 
-const turnMessageSQL = `SELECT EXISTS (SELECT 1 FROM queued_messages q WHERE q.agent_id = $1::uuid AND q.message_id = $2::uuid AND q.lease_until IS NOT NULL)
+const turnMessageSQL = `SELECT EXISTS (SELECT 1 FROM queued_messages q WHERE q.agent_id = $1::uuid AND q.message_id = $2::uuid AND (q.lease_until IS NOT NULL OR q.generation > 0))
 	OR EXISTS (SELECT 1 FROM turns t WHERE t.agent_id = $1::uuid AND t.message_id = $2::uuid)`
 
-// HadTurn reports that the agent works, or has worked, at a turn about the message.
+// HadTurn reports that the agent works, or has worked, at a turn about the message: also at
+// one that was taken from it, for what ran there may still be running.
 func HadTurn(ctx context.Context, q pg.Querier, agent id.Participant, msg id.Message) (yes bool, err error) {
 	if err := q.QueryRow(ctx, turnMessageSQL, agent, msg).Scan(&yes); err != nil {
 		return false, fmt.Errorf("look for turn: %w", err)
