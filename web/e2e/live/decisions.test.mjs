@@ -70,3 +70,59 @@ walk("an owner approves, for good, in the room and in the inbox; a colleague see
   await colleague.page.goto(`${server.url}/decisions`);
   await colleague.page.getByText("Nothing waits for you").waitFor();
 });
+
+walk("an owner demands two people and bounds the day; what the agent asks runs when both said yes", async (device) => {
+  const mara = await server.person("Mara");
+  const bo = await server.person("Bo");
+  const agent = await server.agent(mara, "Scout");
+  const room = await server.room(mara, [agent.id, bo.participant.id], "Work");
+  const token = await agentToken(mara, agent);
+  const owner = await device(server, { person: mara, path: `/agents/${agent.id}?tab=tools` });
+  const rule = owner.page.getByRole("region", { name: "Two people have to allow" });
+  await rule.getByLabel("Two people decide about").selectOption("low");
+  await rule.getByRole("option", { name: "Bo", exact: true }).click();
+  await rule.getByRole("button", { name: "Save" }).click();
+  await owner.page.getByText("Saved. It counts for what is asked from now on.", { exact: true }).waitFor();
+
+  const day = owner.page.getByRole("region", { name: "Budget per day" });
+  await day.getByLabel("Tokens per day").fill("250,000");
+  await day.getByRole("button", { name: "Save" }).click();
+  await day.getByText("0 of 250,000 tokens used today").waitFor();
+  const { budget } = await server.call("GET", `/api/agents/${agent.id}/budget`, { token: mara.token });
+  assert.equal(budget.tokensPerDay, 250_000);
+  await day.getByRole("button", { name: "Take the limit away" }).click();
+  await day.getByText("No limit is set.").waitFor();
+  assert.equal((await server.call("GET", `/api/agents/${agent.id}/budget`, { token: mara.token })).budget, null);
+
+  const second = await device(server, { person: bo, path: "/decisions" });
+  await second.page.getByText("Nothing waits for you").waitFor();
+  const asked = await server.call("POST", "/api/agent/permission-requests", {
+    token,
+    body: { toolName: "Bash", toolInput: { command: "make release" }, description: "Run command: make release", conversationId: room.id },
+  });
+  const status = async () => (await server.call("GET", `/api/agent/permission-requests/${asked.requestId}`, { token })).status;
+  await second.page.getByRole("article").getByText("Yours is the first yes.").waitFor();
+  await owner.page.getByRole("button", { name: "Decisions: 1 waits for you" }).click();
+  await owner.page.getByRole("button", { name: "Approve", exact: true }).click();
+  await owner.page.getByText("You have allowed this.").waitFor();
+  assert.equal(await status(), "pending");
+  await second.page.getByText("Two people have to allow this. Mara already has.").waitFor();
+  await second.page.getByRole("button", { name: "Approve", exact: true }).click();
+  await second.page.getByText("Nothing waits for you").waitFor();
+  await owner.page.getByText("Nothing waits for you").waitFor();
+  assert.equal(await status(), "approved");
+
+  await owner.page.goto(`${server.url}/agents/${agent.id}?tab=tools`);
+  await rule.getByLabel("Two people decide about").selectOption("");
+  await rule.getByRole("button", { name: "Save" }).click();
+  await owner.page.getByText("One person is enough again", { exact: true }).waitFor();
+  await owner.page.goto(`${server.url}/settings?tab=security`);
+  const all = owner.page.getByRole("region", { name: /^Two people have to allow: / });
+  await all.getByLabel("Two people decide about").selectOption("critical");
+  await all.getByRole("option", { name: "Bo", exact: true }).click();
+  await all.getByRole("button", { name: "Save" }).click();
+  await owner.page.getByText("Saved. It counts for what is asked from now on.", { exact: true }).waitFor();
+  const [workspace] = (await server.call("GET", "/api/me", { token: mara.token })).organizations;
+  const held = await server.call("GET", `/api/organizations/${workspace.id}/approval-rule`, { token: mara.token });
+  assert.deepEqual(held.rule, { leastRisk: "critical", deciderIds: [bo.participant.id] });
+});
