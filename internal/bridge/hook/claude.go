@@ -25,7 +25,7 @@ type claudeInput struct {
 func Claude(ctx context.Context, opt Options) error {
 	ctx, cancel := context.WithTimeout(ctx, Budget)
 	defer cancel()
-	raw, err := io.ReadAll(io.LimitReader(opt.In, maxInput))
+	raw, err := ReadAll(ctx, io.LimitReader(opt.In, maxInput))
 	if err != nil {
 		return fmt.Errorf("read hook: %w", err)
 	}

@@ -34,7 +34,7 @@ func Codex(ctx context.Context, opt Options) error {
 	if opt.Arg != "" {
 		return codexNotify(ctx, opt)
 	}
-	raw, err := io.ReadAll(io.LimitReader(opt.In, maxInput))
+	raw, err := ReadAll(ctx, io.LimitReader(opt.In, maxInput))
 	if err != nil {
 		return fmt.Errorf("read hook: %w", err)
 	}

@@ -47,6 +47,26 @@ type Options struct {
 	Out  io.Writer // what the CLI reads
 }
 
+// ReadAll is io.ReadAll until ctx ends: a host that leaves its end of the pipe open must not hold
+// its person up. What still reads then ends with the program.
+func ReadAll(ctx context.Context, from io.Reader) ([]byte, error) {
+	type answer struct {
+		raw []byte
+		err error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		raw, err := io.ReadAll(from)
+		done <- answer{raw, err}
+	}()
+	select {
+	case a := <-done:
+		return a.raw, a.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
 // run is one hook with its session.
 type run struct {
 	opt     Options

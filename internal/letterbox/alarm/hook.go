@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agntchat/agntchat/internal/bridge/hook"
 	"github.com/agntchat/agntchat/internal/letterbox/spool"
 )
 
@@ -118,7 +119,7 @@ func (o HookOptions) input(ctx context.Context) (user spool.User, in hookInput, 
 	if _, err := os.Stat(user.Dir()); err != nil {
 		return spool.User{}, in, fmt.Errorf("the user's folder: %w", err) // a person who removed it wants no new one
 	}
-	raw, err := readAll(ctx, io.LimitReader(o.In, maxInput+1))
+	raw, err := hook.ReadAll(ctx, io.LimitReader(o.In, maxInput+1))
 	if err != nil {
 		return user, in, fmt.Errorf("read hook: %w", err)
 	}
@@ -129,25 +130,6 @@ func (o HookOptions) input(ctx context.Context) (user spool.User, in hookInput, 
 		return user, in, err
 	}
 	return user, in, nil
-}
-
-// readAll is io.ReadAll until ctx ends. What still reads then ends with the program.
-func readAll(ctx context.Context, from io.Reader) ([]byte, error) {
-	type answer struct {
-		raw []byte
-		err error
-	}
-	done := make(chan answer, 1)
-	go func() {
-		raw, err := io.ReadAll(from)
-		done <- answer{raw, err}
-	}()
-	select {
-	case a := <-done:
-		return a.raw, a.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 }
 
 // start registers the session anew, which makes its spool and gives it what no session has read, and hands over what is unread.
