@@ -202,6 +202,34 @@ test("T1 a task is given to somebody else, and one that failed is repeated with 
   await close();
 });
 
+test("S1 nobody approves a command whose end is not on the screen, on the page of its task", async () => {
+  const world = makeWorld();
+  world.requests = [
+    {
+      id: uuid(7001),
+      agentId: nova.id,
+      agentName: "Nova",
+      ownerId: me.id,
+      conversationId: null,
+      taskId: working.id,
+      toolName: "Bash",
+      toolInput: { command: `rm -rf build && ${"echo a very long command ".repeat(30)}\u202Egnp.exe` },
+      status: "pending",
+      actionHash: "ab".repeat(32),
+      expiresAt: iso(Date.now() + 600_000),
+      insertedAt: iso(Date.now()),
+    },
+  ];
+  const { page, close } = await visit(`/tasks?task=${working.id}`, all(), { world, viewport: { width: 390, height: 844 } });
+  const approve = page.getByRole("button", { name: "Approve", exact: true });
+  await approve.waitFor();
+  assert.ok(await approve.isDisabled());
+  await page.getByRole("button", { name: /^\d+ more lines/ }).click();
+  assert.ok(await approve.isEnabled());
+  await page.getByText("⟨U+202E⟩gnp.exe").waitFor();
+  await close();
+});
+
 test("T1 the board is walked by keys, across its columns, and the address keeps what is chosen", async () => {
   const { page, errors, close } = await visit("/tasks?look=board&filter=all");
   await card(page, "Next").waitFor();

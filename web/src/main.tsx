@@ -7,11 +7,13 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Toaster } from "./components/ui/toast";
 import { TooltipProvider } from "./components/ui/tooltip";
+import { watchInput } from "./lib/input";
 import { queryClient } from "./lib/query";
 import { startTheme } from "./lib/theme";
 import { router } from "./router";
 
 startTheme();
+watchInput();
 
 // A page from before an update asks for files that are gone: load the new one, but not over and over.
 window.addEventListener("vite:preloadError", (event) => {

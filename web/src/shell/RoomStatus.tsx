@@ -26,7 +26,7 @@ function Other({ id, roomId }: { id: string; roomId: string }) {
   const activity = useAgentActivity(id);
   const device = useAgentDevice(id);
   if (activity && (activity.conversationIds.length === 0 || activity.conversationIds.includes(roomId)))
-    return <>{t(`activity.${activity.activity}`)}</>;
+    return <>{t(`activity.now.${activity.activity}`)}</>;
   const where = presence !== "away" && (device?.nickname || device?.name);
   return <>{[t(`presence.${presence}`), where].filter(Boolean).join(" · ")}</>;
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { setLocale, t } from "#/i18n";
 import { type ActivityRow, canStop, isMoving, rowText, summary } from "./summary";
 
 const row = (extra: Partial<ActivityRow>): ActivityRow => ({
@@ -22,6 +23,13 @@ describe("the line of the dock", () => {
     expect(summary([row({}), row({ participantId: "b" }), row({ kind: "human", source: "typing" })])).toBe("2 agents at work · 1 person typing");
     expect(summary([row({ done: true }), row({ done: true })])).toBe("done");
     expect(summary([])).toBe("");
+  });
+  it("has words of its own for a phase that stands alone", () => {
+    setLocale("zh-CN");
+    expect(t("activity.now.writing")).toBe("书写中");
+    expect(t("activity.now.working")).toBe("工作中");
+    expect(summary([row({ phase: "writing" })])).toBe("Nova 正在书写");
+    setLocale("en");
   });
   it("moves and stops only what works", () => {
     expect(isMoving(row({ phase: "queued" }))).toBe(false);

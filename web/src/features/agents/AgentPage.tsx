@@ -2,11 +2,12 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { ArrowLeft, MessageSquare, Play, Square } from "lucide-react";
 import { Tabs } from "radix-ui";
 import type { ReactNode } from "react";
+import { isApiError } from "#/api/errors";
 import type { Agent } from "#/api/types";
 import { AgentBadge } from "#/components/AgentBadge";
 import { Avatar } from "#/components/ui/avatar";
 import { Button, IconButton } from "#/components/ui/button";
-import { ErrorState, Skeleton } from "#/components/ui/states";
+import { Empty, ErrorState, Skeleton } from "#/components/ui/states";
 import { toast } from "#/components/ui/toast";
 import { Tooltip } from "#/components/ui/tooltip";
 import { useT } from "#/i18n";
@@ -40,6 +41,22 @@ export function AgentPage({ agentId, tab, onTab, queue, grants }: Props) {
   if (agent.isPending) return <AgentSkeleton />;
   if (!agent.data) {
     const words = errorWords(agent.error);
+    const kind = isApiError(agent.error) ? agent.error.kind : "";
+    if (kind === "not_found" || kind === "invalid") {
+      return (
+        <div className="grid h-full place-items-center">
+          <Empty
+            title={t("agents.notFound")}
+            hint={t("agents.notFoundHint")}
+            action={
+              <Button variant="primary" asChild>
+                <Link to="/agents">{t("agents.backToList")}</Link>
+              </Button>
+            }
+          />
+        </div>
+      );
+    }
     return (
       <div className="grid h-full place-items-center">
         <div>

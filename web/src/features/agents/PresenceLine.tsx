@@ -11,7 +11,7 @@ export function PresenceLine({ agentId, long = false }: { agentId: string; long?
   const activity = useAgentActivity(agentId);
   const device = useAgentDevice(agentId);
   const now = useNow(activity !== null);
-  const doing = activity && isKey(`activity.${activity.activity}`) ? t(`activity.${activity.activity}` as "activity.thinking") : "";
+  const doing = activity && isKey(`activity.now.${activity.activity}`) ? t(`activity.now.${activity.activity}` as "activity.now.thinking") : "";
   const where = device ? device.nickname || device.name : "";
   return (
     <span className="inline-flex min-w-0 items-center gap-1.5 text-side text-text-2">

@@ -14,7 +14,7 @@ import { cx } from "#/lib/cx";
 import { dateTime, nameList } from "#/lib/format";
 import { useSelf } from "#/lib/self";
 import { useNow } from "#/lib/useNow";
-import { diffLines, editable, mayEdit, parseEdited } from "./lists";
+import { diffLines, editable, mayEdit, parseEdited, visible } from "./lists";
 import { useResolve, useRevoke } from "./queries";
 import { Diff, WhatRuns } from "./WhatRuns";
 import { scopeWords, timeLeft } from "./words";
@@ -55,12 +55,14 @@ export function RequestCard({ request, current = false, inRoom = false, handle }
   const time = timeLeft(request.expiresAt, now);
   const name = request.agentName ?? "";
   const busy = resolve.isPending;
+  // Until it is known that all of it is on the screen, it is not.
+  const [hidden, setHidden] = useState(true);
   const self = useSelf();
   const two = (request.decidersNeeded ?? 1) > 1;
   const allowed = request.allowedBy?.includes(self.id) ?? false;
 
   const answer = (verdict: Verdict) => {
-    if (busy || time.over || (allowed && verdict.decision === "approve")) return;
+    if (busy || time.over || (hidden && verdict.decision !== "deny") || (allowed && verdict.decision === "approve")) return;
     const text = note?.trim();
     resolve.mutate(
       { id: request.id, ...verdict, ...(text ? { text } : {}) },
@@ -107,7 +109,7 @@ export function RequestCard({ request, current = false, inRoom = false, handle }
         <Avatar id={request.agentId} name={name} kind="agent" size={36} />
         <div className="min-w-0 flex-1">
           <h2 id={`${id}-title`} className="break-words font-medium text-body">
-            {t("decisions.wants", { name, tool: request.toolName })}
+            {t("decisions.wants", { name, tool: visible(request.toolName) })}
           </h2>
           <p className="flex flex-wrap items-center gap-x-2 text-meta text-text-3">
             {!inRoom && request.conversationId && (
@@ -146,7 +148,7 @@ export function RequestCard({ request, current = false, inRoom = false, handle }
       {request.reason && (
         <p className="mt-3 whitespace-pre-wrap break-words text-side text-text-2">
           <span className="sr-only">{t("decisions.why")}: </span>
-          {request.reason}
+          {visible(request.reason)}
         </p>
       )}
       {two && (
@@ -163,7 +165,7 @@ export function RequestCard({ request, current = false, inRoom = false, handle }
         </p>
       )}
       <div className="mt-3">
-        <WhatRuns request={request} />
+        <WhatRuns key={request.actionHash} request={request} onHidden={setHidden} />
       </div>
 
       {edited !== null && (
@@ -224,11 +226,17 @@ export function RequestCard({ request, current = false, inRoom = false, handle }
       )}
 
       <ErrorNote error={resolve.error} area="decisions" className="mt-3" />
+      {hidden && (
+        <p id={`${id}-unread`} className="mt-3 text-side text-wait-text">
+          {t("decisions.unread")}
+        </p>
+      )}
       <div className="mt-4 flex flex-wrap items-center gap-2">
         <Button
           variant="primary"
           busy={busy}
-          disabled={time.over || (allowed && edited === null) || (edited !== null && (!parsed || !changed))}
+          aria-describedby={hidden ? `${id}-unread` : undefined}
+          disabled={time.over || hidden || (allowed && edited === null) || (edited !== null && (!parsed || !changed))}
           onClick={approve}
         >
           {edited === null ? t("decisions.approve") : t("decisions.approveEdited")}

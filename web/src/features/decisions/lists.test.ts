@@ -59,6 +59,9 @@ describe("what will run", () => {
 
   it("makes visible what the eye does not see", () => {
     expect(visible("rm\u202e x\u200b\u0007")).toBe("rm⟨U+202E⟩ x⟨U+200B⟩⟨U+0007⟩");
+    expect(visible("a\u00a0b\u3164\u2800\u034f\u{e0041}\ud800\u115f\ufff9\r")).toBe(
+      "a⟨U+00A0⟩b⟨U+3164⟩⟨U+2800⟩⟨U+034F⟩⟨U+E0041⟩⟨U+D800⟩⟨U+115F⟩⟨U+FFF9⟩⟨U+000D⟩",
+    );
     expect(visible("a\tb\n中文 é")).toBe("a\tb\n中文 é");
   });
 });

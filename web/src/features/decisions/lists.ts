@@ -63,13 +63,15 @@ export function parseEdited(tool: string, text: string, plain: boolean): Record<
   }
 }
 
-/** Text with what the eye does not see made visible: control and direction marks can make a command look like another. */
+/**
+ * Text with what the eye does not see made visible: control, direction and format marks, spaces that are no space, fillers and
+ * halves of characters can make a command look like another. Lines, tabs and the space stay.
+ */
 export function visible(text: string): string {
-  return text.replace(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
-    (c) => `⟨U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`,
-  );
+  return text.replace(/(?![\t\n ])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu, (c) => {
+    const code = c.codePointAt(0) ?? 0;
+    return `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+  });
 }
 
 export interface DiffLine {

@@ -135,7 +135,7 @@ function MemberRow({ room, member, selfId, manage }: { room: Conversation; membe
   const agent = member.participant?.type === "agent";
   const name = member.participant?.displayName ?? t("common.unknown");
   const facts = [
-    activity ? t(`activity.${activity.activity}`) : t(`presence.${presence}`),
+    activity ? t(`activity.now.${activity.activity}`) : t(`presence.${presence}`),
     presence !== "away" && (device?.nickname || device?.name),
     room.createdBy === member.participantId || member.role === "admin" ? t("rooms.role.admin") : "",
   ].filter(Boolean);

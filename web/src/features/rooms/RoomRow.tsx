@@ -84,7 +84,7 @@ function SecondLine({ entry, selfId, open }: { entry: RoomEntry; selfId: string;
   const activity = useAgentActivity(agentId);
   const drafted = useHasDraft(room.id);
   if (activity?.conversationIds.includes(room.id)) {
-    return <span className="text-accent-text">{t(`activity.${activity.activity}`)}</span>;
+    return <span className="text-accent-text">{t(`activity.now.${activity.activity}`)}</span>;
   }
   if (typing[0]) return <span className="text-accent-text">{t("activity.one", { name: typing[0].name, what: t("activity.typing") })}</span>;
   if (drafted && !open) return <span className="text-wait-text">{t("rooms.draft", { text: readDraft(room.id).slice(0, 80) })}</span>;

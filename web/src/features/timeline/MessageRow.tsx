@@ -119,7 +119,7 @@ function Header({ message, growing }: { message: TimelineMessage; growing: boole
           <TerminalSquare size={14} strokeWidth={1.75} aria-label={t("message.terminal")} className="shrink-0 self-center text-text-3" />
         </Tooltip>
       )}
-      {growing && <span className="shrink-0 text-accent-text text-meta">{t("activity.writing")}</span>}
+      {growing && <span className="shrink-0 text-accent-text text-meta">{t("activity.now.writing")}</span>}
       <Tooltip content={exactTime(message.insertedAt)}>
         <time dateTime={message.insertedAt} className="shrink-0 text-meta text-text-3 tabular-nums">
           {clock(message.insertedAt)}

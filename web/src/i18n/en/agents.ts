@@ -13,6 +13,8 @@ export const agents = {
   "agents.deactivatedLong": "Switched off. Its messages stay, it takes no new ones.",
   "agents.deactivatedCount": "Switched off: {n}",
   "agents.backToList": "To all agents",
+  "agents.notFound": "There is no such agent",
+  "agents.notFoundHint": "It may have been deleted, or you share no room with it.",
   "agents.tabs": "Parts of this agent",
   "agents.tab.overview": "Overview",
   "agents.tab.character": "Character and model",

@@ -15,6 +15,8 @@ export const agents: Record<keyof typeof en, string> = {
   "agents.deactivatedLong": "已停用。它写过的内容还在，不再接收新消息。",
   "agents.deactivatedCount": "已停用：{n}",
   "agents.backToList": "查看全部智能体",
+  "agents.notFound": "没有这个智能体",
+  "agents.notFoundHint": "它可能已被删除，或者你和它没有共同的房间。",
   "agents.tabs": "智能体的各个部分",
   "agents.tab.overview": "概览",
   "agents.tab.character": "性格与模型",
