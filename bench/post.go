@@ -14,19 +14,11 @@ const postSection = "post to socket"
 // second a room is free again when its next message comes (one turn of a room is in
 // flight at a time).
 func (h *house) posts(ctx context.Context) error {
-	s, _, err := h.serve(ctx)
+	s, ada, bot, err := h.bridged(ctx, "post")
 	if err != nil {
 		return err
 	}
 	defer s.stop()
-	ada, err := s.signUp("Ada")
-	if err != nil {
-		return err
-	}
-	bot, err := s.agent(ada, "Nova", 20)
-	if err != nil {
-		return err
-	}
 	var bodies []load.Body
 	for range 10 {
 		room, err := s.room(ada, "group", bot)
@@ -37,36 +29,58 @@ func (h *house) posts(ctx context.Context) error {
 			Path: "/api/conversations/" + room + "/messages", Token: ada.Token, JSON: fmt.Sprintf(`{"content":%q,"contentType":"text"}`, body),
 		})
 	}
-	_, err = h.crowd.do(load.Order{Do: "bridge", Set: "post", Addr: s.addr, Call: load.Call{
-		Path: socketPath(bot), Topic: "user:" + bot.ID, Params: fmt.Sprintf(`{"executor_id":%q,"bridge_version":"2.11.24"}`, bot.Executor),
-		Token: bot.Token, Executor: bot.Executor,
-	}})
+	return h.atRates(s, "post", bodies, 100, func(rate float64, a load.Answer) *row {
+		r := h.table.at(postSection, fmt.Sprintf("POST /messages to gateway_message, %.0f per s", rate)).add(colP50, a.P50).add(colP99, a.P99)
+		r.note = fmt.Sprintf("stock bridge acks at once; ten rooms, one agent; %d posts a round", a.Messages)
+		return r
+	}, "post + claim + push + ack")
+}
+
+// bridged starts a server with Ada and her agent, whose stock bridge is on it.
+func (h *house) bridged(ctx context.Context, set string) (s *server, ada, bot who, err error) {
+	if s, _, err = h.serve(ctx); err != nil {
+		return nil, who{}, who{}, err
+	}
+	if ada, err = s.signUp("Ada"); err == nil {
+		bot, err = s.agent(ada, "Nova", 20)
+	}
+	if err == nil {
+		_, err = h.crowd.do(load.Order{Do: "bridge", Set: set, Addr: s.addr, Call: load.Call{
+			Path: socketPath(bot), Topic: "user:" + bot.ID, Params: fmt.Sprintf(`{"executor_id":%q,"bridge_version":"2.11.24"}`, bot.Executor),
+			Token: bot.Token, Executor: bot.Executor,
+		}})
+	}
 	if err != nil {
-		return err
+		s.stop()
 	}
+	return s, ada, bot, err
+}
+
+// atRates sends bodies at one a second and at fast a second, in every round; enter
+// gives the row of a rate, op says what one costs the processors for.
+func (h *house) atRates(s *server, set string, bodies []load.Body, fast float64, enter func(rate float64, a load.Answer) *row, op string) error {
 	once := func(rate, seconds float64) (a load.Answer, err error) {
-		return h.crowd.do(load.Order{Do: "posts", Set: "post", Addr: s.addr, Call: load.Call{Bodies: bodies, Rate: rate, Seconds: seconds}})
+		return h.crowd.do(load.Order{Do: "posts", Set: set, Addr: s.addr, Call: load.Call{Bodies: bodies, Rate: rate, Seconds: seconds}})
 	}
-	if _, err := once(20, 1); err != nil {
+	if _, err := once(fast/5, 1); err != nil {
 		return err
 	}
-	slow, fast := 8.0, 4.0
+	long, short := 8.0, 4.0
 	if h.quick {
-		slow, fast = 3, 1
+		long, short = 3, 1
 	}
 	for round := 0; h.again(round); round++ {
-		progress("post: round %d", round+1)
-		for _, c := range []struct{ rate, seconds float64 }{{1, slow}, {100, fast}} {
+		progress("%s: round %d", set, round+1)
+		for _, c := range []struct{ rate, seconds float64 }{{1, long}, {fast, short}} {
 			var a load.Answer
 			own, postgres, err := s.cpu(func() (err error) { a, err = once(c.rate, c.seconds); return err })
 			if err != nil {
 				return err
 			}
-			row := h.table.at(postSection, fmt.Sprintf("POST /messages to gateway_message, %.0f per s", c.rate)).add(colP50, a.P50).add(colP99, a.P99)
-			row.note = fmt.Sprintf("stock bridge acks at once; ten rooms, one agent; %d posts a round", a.Messages)
-			if c.rate >= 10 { // at 1 per s the clock of /proc is too coarse
-				row.add(colCPU, micros(own, int64(a.Messages))).add(colPG, micros(postgres, int64(a.Messages)))
-				row.note += "; op = post + claim + push + ack"
+			r := enter(c.rate, a)
+			if c.rate > 1 { // at 1 per s the clock of /proc is too coarse
+				r.add(colCPU, micros(own, int64(a.Messages))).add(colPG, micros(postgres, int64(a.Messages)))
+				r.note += "; op = " + op
 			}
 		}
 	}
