@@ -128,6 +128,14 @@ func (s *Approvals) Decisions(ctx context.Context, actor access.Actor) ([]view.D
 	return view.Decisions(ctx, s.DB, actor.ID)
 }
 
+// AskHistory is what tasks asked the caller and what came of it, newest first.
+func (s *Approvals) AskHistory(ctx context.Context, actor access.Actor, before *time.Time, limit int) ([]view.AnsweredAsk, error) {
+	if err := access.RequirePerson(actor); err != nil {
+		return nil, err
+	}
+	return view.AskHistory(ctx, s.DB, actor.ID, before, limit)
+}
+
 // Grants are the standing yeses that the caller gave.
 func (s *Approvals) Grants(ctx context.Context, actor access.Actor) ([]view.Grant, error) {
 	if err := access.RequirePerson(actor); err != nil {

@@ -241,12 +241,33 @@ func (a Approval) revoke(w http.ResponseWriter, r *http.Request) error {
 	return httpx.NoContent(w)
 }
 
+// decisions is what waits for the caller, or with ?state=answered the questions of tasks that are over.
 func (a Approval) decisions(w http.ResponseWriter, r *http.Request) error {
+	if r.URL.Query().Get("state") == "answered" {
+		return a.answered(w, r)
+	}
 	list, err := a.Approvals.Decisions(r.Context(), httpx.Actor(r.Context()))
 	if err != nil {
 		return err
 	}
 	return httpx.JSON(w, http.StatusOK, present.Decisions(list))
+}
+
+func (a Approval) answered(w http.ResponseWriter, r *http.Request) error {
+	before, err := queryTime(r, "before")
+	if err != nil {
+		return err
+	}
+	limit := httpx.Limit(r, 50, 100)
+	list, err := a.Approvals.AskHistory(r.Context(), httpx.Actor(r.Context()), before, limit+1)
+	if err != nil {
+		return err
+	}
+	more := len(list) > limit
+	if more {
+		list = list[:limit]
+	}
+	return httpx.JSON(w, http.StatusOK, present.AnsweredAsks(list, more))
 }
 
 func agentPlace(r *http.Request) (p approval.Place, err error) {

@@ -117,6 +117,19 @@ func Decisions(list []view.Decision) wire.Decisions {
 	return out
 }
 
+// AnsweredAsks are questions of tasks that are over.
+func AnsweredAsks(list []view.AnsweredAsk, more bool) wire.AnsweredAsks {
+	out := wire.AnsweredAsks{Asks: make([]wire.AnsweredAsk, len(list)), HasMore: more}
+	for n, k := range list {
+		out.Asks[n] = wire.AnsweredAsk{
+			ID: k.ID.String(), TaskID: k.TaskID.String(), Title: k.Title, ConversationID: k.ConversationID.String(), AgentID: k.AgentID.String(), AgentName: k.AgentName,
+			Question: k.Question, Status: k.Status, Answer: k.Answer, AnsweredBy: idPtr(k.AnsweredBy), AnsweredByName: k.AnsweredByName,
+			EndedAt: wire.At(k.EndedAt), InsertedAt: wire.At(k.InsertedAt),
+		}
+	}
+	return out
+}
+
 func textOrNil(s string) *string {
 	if s == "" {
 		return nil

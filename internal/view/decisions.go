@@ -279,6 +279,43 @@ const decisionsSQL = `SELECT x.kind, x.source_id, x.conversation_id, x.task_id, 
 		FROM budget_stops s JOIN agents g ON g.id = s.agent_id WHERE g.owner_id = $1::uuid AND s.status = 'pending' AND s.expires_at > clock_timestamp()
 	) x JOIN participants p ON p.id = x.agent_id ORDER BY x.inserted_at DESC, x.source_id LIMIT 500`
 
+// AnsweredAsk is a question of a task that is over, with the names that people read.
+type AnsweredAsk struct {
+	ID             id.Ask
+	TaskID         id.Task
+	Title          string // of the task
+	ConversationID id.Conversation
+	AgentID        id.Participant
+	AgentName      string
+	Question       string
+	Status         string // answered | expired
+	Answer         *string
+	AnsweredBy     id.Participant // zero when nobody did
+	AnsweredByName *string
+	EndedAt        time.Time
+	InsertedAt     time.Time
+}
+
+// A question that was an approval is in the history of approvals; one that was withdrawn asks nothing of anybody.
+const askHistorySQL = `SELECT k.id, k.task_id, t.title, k.conversation_id, k.agent_id, p.display_name AS agent_name, k.question, k.status, k.answer, k.answered_by,
+	d.display_name AS answered_by_name, k.ended_at, k.inserted_at
+	FROM asks k JOIN tasks t ON t.id = k.task_id JOIN participants p ON p.id = k.agent_id LEFT JOIN participants d ON d.id = k.answered_by
+	WHERE k.asked @> ARRAY[$1::uuid] AND k.status <> 'open' AND k.status <> 'withdrawn' AND k.approval_id IS NULL
+		AND ($2::timestamptz IS NULL OR k.ended_at < $2::timestamptz) ORDER BY k.ended_at DESC, k.id LIMIT $3::int`
+
+// AskHistory is what a person was asked by tasks and what came of it, newest first; before nil is the newest page.
+func AskHistory(ctx context.Context, q pg.Querier, person id.Participant, before *time.Time, limit int) ([]AnsweredAsk, error) {
+	rows, err := q.Query(ctx, askHistorySQL, person, before, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list answered asks: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[AnsweredAsk])
+	if err != nil {
+		return nil, fmt.Errorf("list answered asks: %w", err)
+	}
+	return out, nil
+}
+
 // Decisions is everything that waits for a person, newest first, at most 500.
 func Decisions(ctx context.Context, q pg.Querier, person id.Participant) ([]Decision, error) {
 	rows, err := q.Query(ctx, decisionsSQL, person)

@@ -217,6 +217,29 @@ type Decision struct {
 	TokensPerDay   *int64         `json:"tokensPerDay,omitempty"` // ours: of a budget stop
 }
 
+// AnsweredAsks answers GET /api/me/decisions?state=answered, newest first (ours).
+type AnsweredAsks struct {
+	Asks    []AnsweredAsk `json:"asks"`
+	HasMore bool          `json:"hasMore"`
+}
+
+// AnsweredAsk is a question of a task to the caller that is over.
+type AnsweredAsk struct {
+	ID             string  `json:"id"`
+	TaskID         string  `json:"taskId"`
+	Title          string  `json:"title"` // of the task
+	ConversationID string  `json:"conversationId"`
+	AgentID        string  `json:"agentId"`
+	AgentName      string  `json:"agentName"`
+	Question       string  `json:"question"`
+	Status         string  `json:"status"` // answered | expired
+	Answer         *string `json:"answer"`
+	AnsweredBy     *string `json:"answeredBy"`
+	AnsweredByName *string `json:"answeredByName"`
+	EndedAt        Time    `json:"endedAt"`
+	InsertedAt     Time    `json:"insertedAt"`
+}
+
 // MemberRequest is an agent's question to let somebody into a room; event member_request carries it open and decided.
 type MemberRequest struct {
 	ID                string  `json:"id"`

@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { launch } from "./fixtures/browser.mjs";
 import { ids, mock } from "./fixtures/mock.mjs";
 import { serve } from "./fixtures/serve.mjs";
-import { iso, makeWorld, me, nova, uuid } from "./fixtures/world.mjs";
+import { ada, iso, makeWorld, me, nova, uuid } from "./fixtures/world.mjs";
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 let browser;
@@ -319,6 +319,81 @@ test("S1 blank lines, blanks and a narrower window hide nothing, and another com
   await page.setViewportSize({ width: 390, height: 800 });
   await more.waitFor();
   assert.ok(await approve.isDisabled());
+  await close();
+});
+
+test("S1 the history says in one line what was decided and answered, and all of it when it is unfolded", async () => {
+  const ended = (n) => iso(Date.now() - n * 60_000);
+  const { page, errors, close } = await visit("/decisions?tab=history", {
+    world: (w) => {
+      w.requests = [];
+      w.decided = [
+        request(1, "rm -rf build\u202e\nmake", { status: "approved", state: "approved", decidedBy: me.id, decidedAt: ended(1) }),
+        request(2, "make all", {
+          status: "approved",
+          state: "edited",
+          editedInput: { command: "make one" },
+          decidedBy: ada.id,
+          decidedByName: "Ada",
+          decidedAt: ended(3),
+        }),
+        request(3, long, { status: "denied", state: "denied", decidedBy: me.id, decidedAt: ended(5) }),
+      ];
+      const ask = {
+        taskId: uuid(2),
+        title: "Paint it",
+        conversationId: ids.launch,
+        agentId: nova.id,
+        agentName: "Nova",
+        answeredBy: null,
+        answeredByName: null,
+        insertedAt: ended(9),
+      };
+      w.answered = [
+        {
+          ...ask,
+          id: uuid(81),
+          question: "Red or blue?",
+          status: "answered",
+          answer: "blue",
+          answeredBy: me.id,
+          answeredByName: "Mara",
+          endedAt: ended(2),
+        },
+        { ...ask, id: uuid(82), question: "And the door?", status: "expired", answer: null, endedAt: ended(4) },
+      ];
+    },
+  });
+  const rows = page.getByRole("tabpanel").getByRole("listitem");
+  await rows.nth(4).waitFor();
+  const lines = await rows.allTextContents();
+  for (const [n, want] of [
+    /rm -rf build⟨U\+202E⟩ make/,
+    /Answered by you.*Red or blue\? — blue/,
+    /make one/,
+    /Nobody answered in time.*And the door\?/,
+    /rm -rf build && echo/,
+  ].entries())
+    assert.match(lines[n], want);
+  if (process.env.SHOTS) {
+    for (const [colorScheme, width] of [
+      ["light", 1440],
+      ["dark", 390],
+    ]) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 844 });
+      await page.screenshot({ path: `${process.env.SHOTS}/history-${colorScheme}-${width}.png` });
+    }
+  }
+  await rows.nth(1).getByRole("button").click();
+  await rows.nth(1).getByRole("link", { name: "Open the task" }).waitFor();
+  await rows.nth(4).getByRole("button").first().click();
+  await rows
+    .nth(4)
+    .getByText(/gnp\.exe/)
+    .waitFor();
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "it scrolls sideways");
+  assert.deepEqual(errors, []);
   await close();
 });
 

@@ -1,6 +1,6 @@
 /** What agents ask people: permission to run something, secrets, open questions (contract 4.9; docs/protocol.md 9). */
 import { api } from "./client";
-import type { ApprovalGrant, CredentialRequest, Decision, Id, PermissionRequest, Timestamp } from "./types";
+import type { AnsweredAsks, ApprovalGrant, CredentialRequest, Decision, Id, PermissionRequest, Timestamp } from "./types";
 
 export async function listPermissionRequests(signal?: AbortSignal | undefined): Promise<PermissionRequest[]> {
   return (await api.get<{ requests: PermissionRequest[] }>("/api/permission-requests", { signal })).requests;
@@ -59,6 +59,11 @@ export function forgetCredential(id: Id): Promise<unknown> {
 /** Everything that waits, of every kind. */
 export async function listDecisions(signal?: AbortSignal | undefined): Promise<Decision[]> {
   return (await api.get<{ decisions: Decision[] }>("/api/me/decisions", { signal })).decisions;
+}
+
+/** What tasks asked this person and what came of it, newest first; `before` is the `endedAt` of the oldest held. */
+export function listAnswered(before?: Timestamp | undefined, signal?: AbortSignal | undefined): Promise<AnsweredAsks> {
+  return api.get("/api/me/decisions", { query: { state: "answered", before, limit: 30 }, signal });
 }
 
 export function resolveMember(id: Id, yes: boolean): Promise<unknown> {

@@ -26,6 +26,7 @@ export const keys = {
     all: ["decisions"] as const,
     pending: ["decisions", "pending"] as const,
     decided: ["decisions", "decided"] as const,
+    answered: ["decisions", "answered"] as const,
     grants: ["decisions", "grants"] as const,
     credentials: ["decisions", "credentials"] as const,
     given: ["decisions", "given"] as const,

@@ -483,6 +483,26 @@ export interface CredentialRequest {
   insertedAt: Timestamp;
 }
 
+/** A question of a task to this person that is over. */
+export interface AnsweredAsk {
+  id: Id;
+  taskId: Id;
+  /** Of the task. */
+  title: string;
+  agentName: string;
+  question: string;
+  status: "answered" | "expired";
+  answer: string | null;
+  answeredBy: Id | null;
+  answeredByName: string | null;
+  endedAt: Timestamp;
+}
+
+export interface AnsweredAsks {
+  asks: AnsweredAsk[];
+  hasMore: boolean;
+}
+
 /** One thing that waits for a person (contract 5.22). */
 export interface Decision {
   kind: string;

@@ -609,6 +609,30 @@ export interface Decision {
   tokensPerDay?: number;
 }
 
+/** AnsweredAsks answers GET /api/me/decisions?state=answered, newest first (ours). */
+export interface AnsweredAsks {
+  asks: AnsweredAsk[];
+  hasMore: boolean;
+}
+
+/** AnsweredAsk is a question of a task to the caller that is over. */
+export interface AnsweredAsk {
+  id: string;
+  taskId: string;
+  /** of the task */
+  title: string;
+  conversationId: string;
+  agentId: string;
+  agentName: string;
+  question: string;
+  status: 'answered' | 'expired';
+  answer: string | null;
+  answeredBy: string | null;
+  answeredByName: string | null;
+  endedAt: Time;
+  insertedAt: Time;
+}
+
 /** MemberRequest is an agent's question to let somebody into a room; event member_request carries it open and decided. */
 export interface MemberRequest {
   id: string;

@@ -1,5 +1,6 @@
-import { useState } from "react";
-import type { PermissionRequest } from "#/api/types";
+import { Link } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
+import type { AnsweredAsk, Id, PermissionRequest } from "#/api/types";
 import { ErrorNote } from "#/components/form/ErrorNote";
 import { Button } from "#/components/ui/button";
 import { Empty, Skeleton } from "#/components/ui/states";
@@ -7,16 +8,19 @@ import { useT } from "#/i18n";
 import { cx } from "#/lib/cx";
 import { exactTime, shortTime } from "#/lib/format";
 import { useSelf } from "#/lib/self";
-import { diffLines, pretty } from "./lists";
-import { useDecided } from "./queries";
+import { decidedLine, diffLines, mergePages, oneLine, pretty, visible } from "./lists";
+import { useAnswered, useDecided } from "./queries";
 import { Diff, WhatRuns } from "./WhatRuns";
 import { stateWords } from "./words";
 
-/** What was decided or ended, newest first; each can be unfolded to exactly what it was. */
+type Entry = { request: PermissionRequest } | { ask: AnsweredAsk };
+
+/** What was decided, answered or ended, newest first; each can be unfolded to exactly what it was. */
 export function HistoryTab() {
   const t = useT();
   const decided = useDecided();
-  if (decided.isPending) {
+  const answered = useAnswered();
+  if (decided.isPending || answered.isPending) {
     return (
       <div role="status" aria-busy="true" aria-label={t("common.loading")} className="flex flex-col gap-2">
         {[0, 1, 2, 3].map((n) => (
@@ -25,19 +29,31 @@ export function HistoryTab() {
       </div>
     );
   }
-  if (!decided.data) return <ErrorNote error={decided.error} onRetry={() => void decided.refetch()} />;
-  const rows = decided.data.pages.flatMap((p) => p.requests);
-  if (rows.length === 0) return <Empty title={t("decisions.history.none")} />;
+  const again = () => void Promise.all([decided.refetch(), answered.refetch()]);
+  if (!decided.data && !answered.data) return <ErrorNote error={decided.error} onRetry={again} />;
+  const requests = (decided.data?.pages ?? []).flatMap((p) => p.requests).map((request) => ({ request }));
+  const asks = (answered.data?.pages ?? []).flatMap((p) => p.asks).map((ask) => ({ ask }));
+  const rows: Entry[] = mergePages(
+    { items: requests, at: (r) => Date.parse(endOf(r.request)), more: decided.hasNextPage },
+    { items: asks, at: (k) => Date.parse(k.ask.endedAt), more: answered.hasNextPage },
+  );
+  const failed = decided.error ?? answered.error;
+  if (rows.length === 0 && !failed) return <Empty title={t("decisions.history.none")} />;
   return (
     <>
       <ul className="divide-y divide-line">
-        {rows.map((r) => (
-          <Row key={r.id} request={r} />
-        ))}
+        {rows.map((r) => ("ask" in r ? <AskRow key={r.ask.id} ask={r.ask} /> : <RequestRow key={r.request.id} request={r.request} />))}
       </ul>
-      {decided.hasNextPage && (
+      <ErrorNote error={failed} onRetry={again} className="mt-3" />
+      {(decided.hasNextPage || answered.hasNextPage) && (
         <div className="mt-4 flex justify-center">
-          <Button busy={decided.isFetchingNextPage} onClick={() => void decided.fetchNextPage()}>
+          <Button
+            busy={decided.isFetchingNextPage || answered.isFetchingNextPage}
+            onClick={() => {
+              if (decided.hasNextPage) void decided.fetchNextPage();
+              if (answered.hasNextPage) void answered.fetchNextPage();
+            }}
+          >
             {t("decisions.history.more")}
           </Button>
         </div>
@@ -46,19 +62,24 @@ export function HistoryTab() {
   );
 }
 
+const endOf = (r: PermissionRequest) => r.decidedAt ?? r.expiresAt;
+
 const tone: Record<string, string> = { approved: "text-good-text", edited: "text-good-text", denied: "text-bad-text", expired: "text-wait-text" };
 
-function Row({ request }: { request: PermissionRequest }) {
-  const t = useT();
-  const self = useSelf();
+type RowProps = {
+  title: string;
+  /** What it was about, on one line until it is unfolded. */
+  line: string;
+  code?: boolean;
+  state: string;
+  words: string;
+  at: string;
+  note?: ReactNode;
+  children: ReactNode;
+};
+
+function Row({ title, line, code = false, state, words, at, note, children }: RowProps) {
   const [open, setOpen] = useState(false);
-  const state = request.state ?? request.status;
-  const who = !request.decidedBy
-    ? ""
-    : request.decidedBy === self.id
-      ? t("decisions.byYou")
-      : t("decisions.by", { name: request.decidedByName ?? "" });
-  const at = request.decidedAt ?? request.expiresAt;
   return (
     <li className="py-2.5">
       <button
@@ -67,25 +88,75 @@ function Row({ request }: { request: PermissionRequest }) {
         onClick={() => setOpen(!open)}
         className="ring-inset-focus flex w-full flex-wrap items-baseline gap-x-3 gap-y-0.5 rounded-control px-1 py-0.5 text-left hover:bg-hover"
       >
-        <span className="min-w-0 flex-1 basis-56 break-words text-side">
-          {t("decisions.wants", { name: request.agentName ?? "", tool: request.toolName })}
-        </span>
-        <span className={cx("text-meta", tone[state] ?? "text-text-3")}>{[stateWords(request), who].filter(Boolean).join(" ")}</span>
+        <span className="min-w-0 flex-1 basis-56 break-words text-side">{title}</span>
+        <span className={cx("min-w-0 break-words text-meta", tone[state] ?? "text-text-3")}>{words}</span>
         <time dateTime={at} title={exactTime(at)} className="text-meta text-text-3">
           {shortTime(at)}
         </time>
+        {!open && <span className={cx("w-full truncate text-[13px] text-text-2 leading-5", code && "font-mono")}>{line}</span>}
       </button>
-      {request.outcome === "failed" && <p className="px-1 text-meta text-wait-text">{t("decisions.notResumed")}</p>}
-      {open && (
-        <div className="mt-2 flex flex-col gap-2 px-1">
-          {request.decisionText && <p className="whitespace-pre-wrap break-words text-side text-text-2">{request.decisionText}</p>}
-          {request.editedInput ? (
-            <Diff lines={diffLines(pretty(request.toolInput ?? {}), pretty(request.editedInput))} />
-          ) : (
-            <WhatRuns request={request} />
-          )}
-        </div>
-      )}
+      {note}
+      {open && <div className="mt-2 flex flex-col gap-2 px-1">{children}</div>}
     </li>
+  );
+}
+
+function useBy(): (id: Id | null | undefined, name: string | null | undefined) => string {
+  const t = useT();
+  const self = useSelf();
+  return (id, name) => (!id ? "" : id === self.id ? t("decisions.byYou") : t("decisions.by", { name: name ?? "" }));
+}
+
+function RequestRow({ request }: { request: PermissionRequest }) {
+  const t = useT();
+  const by = useBy();
+  return (
+    <Row
+      title={t("decisions.wants", { name: request.agentName ?? "", tool: visible(request.toolName) })}
+      line={decidedLine(request)}
+      code
+      state={request.state ?? request.status}
+      words={[stateWords(request), by(request.decidedBy, request.decidedByName)].filter(Boolean).join(" ")}
+      at={endOf(request)}
+      note={request.outcome === "failed" && <p className="px-1 text-meta text-wait-text">{t("decisions.notResumed")}</p>}
+    >
+      {request.decisionText && <p className="whitespace-pre-wrap break-words text-side text-text-2">{request.decisionText}</p>}
+      {request.editedInput ? (
+        <Diff lines={diffLines(pretty(request.toolInput ?? {}), pretty(request.editedInput))} />
+      ) : (
+        <WhatRuns request={request} />
+      )}
+    </Row>
+  );
+}
+
+function AskRow({ ask }: { ask: AnsweredAsk }) {
+  const t = useT();
+  const by = useBy();
+  const answered = ask.status === "answered";
+  return (
+    <Row
+      title={t("decisions.history.asked", { name: ask.agentName })}
+      line={oneLine(ask.answer ? `${ask.question} — ${ask.answer}` : ask.question)}
+      state={answered ? "approved" : "expired"}
+      words={[t(answered ? "decisions.history.answered" : "decisions.done.expired"), by(ask.answeredBy, ask.answeredByName)]
+        .filter(Boolean)
+        .join(" ")}
+      at={ask.endedAt}
+    >
+      <p className="whitespace-pre-wrap break-words text-side">{ask.question}</p>
+      {ask.answer && (
+        <p className="whitespace-pre-wrap break-words border-line-strong border-l-2 pl-3 text-side text-text-2">
+          <span className="sr-only">{t("decisions.ask.answer")}: </span>
+          {ask.answer}
+        </p>
+      )}
+      <p className="break-words text-meta text-text-3">
+        {ask.title} ·{" "}
+        <Link to="/tasks" search={{ task: ask.taskId }} className="rounded-control underline-offset-2 hover:text-text hover:underline">
+          {t("decisions.history.toTask")}
+        </Link>
+      </p>
+    </Row>
   );
 }

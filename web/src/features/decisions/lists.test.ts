@@ -1,6 +1,20 @@
 import { describe, expect, it } from "vitest";
 import type { PermissionRequest } from "#/api/types";
-import { diffLines, editable, mayEdit, parseEdited, shownInput, shownRequest, step, visible, withoutRequest, withRequest } from "./lists";
+import {
+  decidedLine,
+  diffLines,
+  editable,
+  mayEdit,
+  mergePages,
+  oneLine,
+  parseEdited,
+  shownInput,
+  shownRequest,
+  step,
+  visible,
+  withoutRequest,
+  withRequest,
+} from "./lists";
 
 const request = (id: string, expiresAt: string, status: PermissionRequest["status"] = "pending"): PermissionRequest => ({
   id,
@@ -57,6 +71,18 @@ describe("what will run", () => {
     ).toBe("echo 1234567890123456789");
   });
 
+  it("puts two lists into one, and leaves out what may have something before it", () => {
+    const page = (items: number[], more: boolean) => ({ items, at: (n: number) => n, more });
+    expect(mergePages(page([9, 5, 1], false), page([8, 4], false))).toEqual([9, 8, 5, 4, 1]);
+    expect(mergePages(page([9, 5, 1], false), page([8, 4], true))).toEqual([9, 8, 5, 4]);
+    expect(mergePages(page([], false), page([8], true))).toEqual([8]);
+  });
+  it("says in one line what was decided", () => {
+    const r = { toolName: "Bash", toolInput: { command: "make\n\n  all\u202e" }, action: "", editedInput: null };
+    expect(decidedLine(r)).toBe("make all⟨U+202E⟩");
+    expect(decidedLine({ ...r, editedInput: { command: "make one" } })).toBe("make one");
+    expect(oneLine("x".repeat(400))).toHaveLength(301);
+  });
   it("makes visible what the eye does not see", () => {
     expect(visible("rm\u202e x\u200b\u0007")).toBe("rm⟨U+202E⟩ x⟨U+200B⟩⟨U+0007⟩");
     expect(visible("a\u00a0b\u3164\u2800\u034f\u{e0041}\ud800\u115f\ufff9\r")).toBe(

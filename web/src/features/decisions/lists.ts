@@ -74,6 +74,44 @@ export function visible(text: string): string {
   });
 }
 
+/** The first of a text for one line of a list: all blanks are one space, and what the eye does not see is visible. */
+export function oneLine(text: string): string {
+  const line = visible(
+    text
+      .slice(0, 2000)
+      .replace(/[ \t\r\n]+/g, " ")
+      .trim(),
+  );
+  return line.length > 300 ? `${line.slice(0, 300)}…` : line;
+}
+
+/** What a request came to: what ran instead where it was changed. */
+export function decidedLine(r: Pick<PermissionRequest, "toolName" | "toolInput" | "action" | "editedInput">): string {
+  return oneLine(r.editedInput ? shownInput(r.toolName, r.editedInput as Record<string, unknown>).main : shownRequest(r).main);
+}
+
+/** Times in milliseconds of what lists hold, newest first each, and whether older ones are to be had. */
+export interface Page<T> {
+  items: readonly T[];
+  at: (item: T) => number;
+  more: boolean;
+}
+
+/**
+ * Two lists as one, newest first. What is older than the end of a list that goes on waits: there may be something between.
+ */
+export function mergePages<A, B>(a: Page<A>, b: Page<B>): (A | B)[] {
+  const end = <T>(p: Page<T>) => {
+    const last = p.items[p.items.length - 1];
+    return p.more && last !== undefined ? p.at(last) : Number.NEGATIVE_INFINITY;
+  };
+  const from = Math.max(end(a), end(b));
+  return [...a.items.map((item) => ({ item, at: a.at(item) })), ...b.items.map((item) => ({ item, at: b.at(item) }))]
+    .filter((x) => x.at >= from)
+    .sort((x, y) => y.at - x.at)
+    .map((x) => x.item);
+}
+
 export interface DiffLine {
   kind: "same" | "gone" | "new";
   text: string;

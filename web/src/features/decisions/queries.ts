@@ -52,6 +52,15 @@ export function useDecided() {
   });
 }
 
+export function useAnswered() {
+  return useInfiniteQuery({
+    queryKey: keys.decisions.answered,
+    queryFn: ({ signal, pageParam }) => decisions.listAnswered(pageParam, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => (last.hasMore ? last.asks[last.asks.length - 1]?.endedAt : undefined),
+  });
+}
+
 /** How much waits for the person, for badges. */
 export function useWaitingCount(): number {
   return (usePending().data?.length ?? 0) + (useCredentials().data?.length ?? 0) + (useAsks().data?.length ?? 0) + (useChoices().data?.length ?? 0);
@@ -89,6 +98,7 @@ export function useDecisionEvents(): void {
       case "member_request":
       case "task_updated":
       case "task_completed":
+        if (event !== "member_request") void queries.invalidateQueries({ queryKey: keys.decisions.answered });
         void queries.invalidateQueries({ queryKey: keys.decisions.list });
         break;
       default:
@@ -156,7 +166,10 @@ export function useAnswer() {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: ({ taskId, askId, answer }: { taskId: Id; askId: Id; answer: string }) => decisions.answerAsk(taskId, askId, answer),
-    onSettled: () => queries.invalidateQueries({ queryKey: keys.decisions.list }),
+    onSettled: async () => {
+      void queries.invalidateQueries({ queryKey: keys.decisions.answered });
+      await queries.invalidateQueries({ queryKey: keys.decisions.list });
+    },
   });
 }
 

@@ -1,0 +1,1 @@
+DROP INDEX asks_history_idx;
