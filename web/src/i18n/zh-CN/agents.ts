@@ -16,7 +16,7 @@ export const agents: Record<keyof typeof en, string> = {
   "agents.deactivatedCount": "已停用：{n}",
   "agents.backToList": "查看全部智能体",
   "agents.notFound": "没有这个智能体",
-  "agents.notFoundHint": "它可能已被删除，或者你和它没有共同的房间。",
+  "agents.notFoundHint": "它可能已被删除，或者你和它没有共同的聊天室。",
   "agents.tabs": "智能体的各个部分",
   "agents.tab.overview": "概览",
   "agents.tab.character": "性格与模型",
