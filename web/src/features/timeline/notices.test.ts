@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { Message } from "#/api/types";
 import { setLocale } from "#/i18n";
+import { en } from "#/i18n/en";
+import { zhCN } from "#/i18n/zh-CN";
 import { failureText, notAnsweredText, noticeText } from "./notices";
 
 const row = (metadata: Message["metadata"], content = "stored words"): Message => ({
@@ -36,6 +38,11 @@ describe("rows the server writes", () => {
     expect(failureText(row({ error_code: "turn_timeout" }), "Nova").title).toBe("Nova took too long");
     expect(failureText(row({ errorKind: "rate_limit" }), "Nova").hint).toBeTruthy();
     expect(failureText(row({ error_code: "novel" }), "Nova")).toEqual({ title: "Nova could not answer", hint: null, detail: "stored words" });
+  });
+
+  it("do not speak of trying again: a turn has no button for it", () => {
+    for (const [key, text] of Object.entries({ ...en })) if (/^failure\..*\.hint$/.test(key)) expect(text).not.toMatch(/try again/i);
+    for (const [key, text] of Object.entries({ ...zhCN })) if (/^failure\..*\.hint$/.test(key)) expect(text).not.toMatch(/再试|重试/);
   });
 
   it("say why there is no answer", () => {
