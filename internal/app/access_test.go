@@ -221,6 +221,7 @@ func newAccessWorld(ctx context.Context, s *apptest.Server) (w accessWorld, err 
 	}
 	noted, shared := remember("/api/agents/"+ids["agent"]+"/memories"), remember("/api/family/memories")
 	do("owner", "PATCH", "/api/agents/"+ids["agent"]+"/soul", map[string]any{"soul_md": "# A"})
+	do("agent", "POST", "/api/conversations/"+room+"/messages", map[string]any{"content": "hello both"}) // the people have something unread
 	if err != nil {
 		return w, err
 	}
