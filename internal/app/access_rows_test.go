@@ -154,6 +154,7 @@ var accessRows = []accessRow{
 	{route: "POST /api/invites/{inviteCode}/claim", want: everybody},
 	{route: "POST /api/agents/me/capabilities", want: agentsOnly, body: `{}`},
 	{route: "POST /api/agents/me/cli-tool-uses", want: agentsOnly, body: `{}`},
+	{route: "POST /api/agents/me/local-tool-calls", want: agentsOnly, body: `{"tool_name":"letters_unread","context":{}}`},
 	{route: "POST /api/agents/me/runtime-faults", want: agentsOnly, body: `{}`},
 	{route: "POST /api/agents/{agent}/delete-permanent", want: ownerOfAgent, body: `{"confirmName":"agent"}`},
 	{route: "POST /api/agents/{agent}/executors/{executor}/kill", want: ownerOfAgent, body: `{}`},

@@ -43,6 +43,7 @@ type Tools struct {
 	registry *tool.Registry
 	tools    map[string]Tool
 	rates    map[string]*limit.Buckets
+	local    *limit.Buckets // notes of tools that run beside a bridge, by agent
 	running  *inFlight
 }
 
@@ -51,7 +52,7 @@ const mostRunning = 16
 
 // NewTools makes the table; the order of the tools is that of every catalogue.
 func NewTools(db *pg.DB, log *slog.Logger, all ...Tool) (*Tools, error) {
-	t := &Tools{DB: db, Log: log, tools: map[string]Tool{}, rates: map[string]*limit.Buckets{}, running: newInFlight(mostRunning)}
+	t := &Tools{DB: db, Log: log, tools: map[string]Tool{}, rates: map[string]*limit.Buckets{}, local: limit.New(1, 60, 10_000), running: newInFlight(mostRunning)}
 	specs := make([]tool.Spec, len(all))
 	for n, one := range all {
 		if one.Handle == nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agntchat/agntchat/internal/access"
+	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/tool"
@@ -171,6 +172,47 @@ func (g *gate) Check(_ context.Context, _ flow.ToolCaller, a flow.ExactAction) (
 	defer g.mu.Unlock()
 	g.asked = append(g.asked, a)
 	return g.verdict, nil
+}
+
+// TestS1_TextOfABridgesOwnToolMarksTheTurn: a tool beside the bridge shows text of
+// others, letters for one; what it reads marks the turn like what the server reads.
+func TestS1_TextOfABridgesOwnToolMarksTheTurn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, quick)
+	ada, bot, room, _ := b.couple(1, false)
+	tools := b.toolbox(probe("wire_money", func(tl *flow.Tool) { tl.Risk = tool.High }, func(context.Context, flow.ToolCaller, flow.ToolArgs) (flow.ToolResult, error) {
+		return flow.ToolResult{Text: "done"}, nil
+	}))
+	g := &gate{}
+	tools.Gate = g
+	m := b.Say(ada, room, "hello").Message
+	b.Claim(bot, m.ID)
+	note := flow.ToolCall{Name: "letters_unread", ConversationID: room.String(), SourceMessageID: m.ID.String()}
+	for _, name := range []string{"wire_money", "wire-money", "", "A letter", strings.Repeat("x", 65)} {
+		bad := note
+		bad.Name = name
+		if err := tools.NoteLocal(t.Context(), bot, bad); fault.From(err).Code != "invalid_tool_name" {
+			t.Errorf("%.20q: %v", name, err)
+		}
+	}
+	if err := tools.NoteLocal(t.Context(), ada, note); err == nil {
+		t.Error("a person noted a call of an agent's bridge")
+	}
+	pay := flow.ToolCall{Name: "wire_money", Args: json.RawMessage(`{"a":"5"}`), ConversationID: room.String(), SourceMessageID: m.ID.String()}
+	if out := b.use(tools, bot, pay); out.Refused != nil || len(g.asked) != 0 {
+		t.Fatalf("a clean turn: %+v, asked %d", out, len(g.asked))
+	}
+	if err := tools.NoteLocal(t.Context(), bot, note); err != nil {
+		t.Fatal(err)
+	}
+	b.use(tools, bot, pay)
+	if len(g.asked) != 1 || !g.asked[0].Marked {
+		t.Fatalf("after a letter was read it asked %+v", g.asked)
+	}
+	calls, err := tools.Calls(t.Context(), ada, bot.ID, nil, 10)
+	if err != nil || len(calls) != 3 || calls[1].Tool != "letters_unread" {
+		t.Errorf("the owner sees %+v, %v", calls, err)
+	}
 }
 
 func TestS1_HighRiskAsksOnceUntrustedTextHasEntered(t *testing.T) {

@@ -25,6 +25,7 @@ type Tool struct {
 func (t Tool) Mount(r chi.Router) {
 	h := func(f httpx.HandlerFunc) http.HandlerFunc { return httpx.Wrap(t.Log, f) }
 	r.Post("/mcp/call", h(t.call))
+	r.Post("/agents/me/local-tool-calls", h(t.noteLocal))
 	r.Get("/tools", h(t.all))
 	r.Get("/agents/{agent}/tools", h(t.ofAgent))
 	r.Get("/agents/{agent}/tool-calls", h(t.calls))
@@ -103,6 +104,18 @@ func (t Tool) takeAway(w http.ResponseWriter, r *http.Request) error {
 
 func (t Tool) choose(w http.ResponseWriter, r *http.Request, aid id.Participant, on bool) error {
 	if err := t.Tools.Choose(r.Context(), httpx.Actor(r.Context()), aid, chi.URLParam(r, "tool"), on); err != nil {
+		return err
+	}
+	return httpx.NoContent(w)
+}
+
+// noteLocal is told before a tool of the bridge's own machine shows text of others.
+func (t Tool) noteLocal(w http.ResponseWriter, r *http.Request) error {
+	var in wire.LocalToolCall
+	if err := httpx.Decode(w, r, &in); err != nil {
+		return err
+	}
+	if err := t.Tools.NoteLocal(r.Context(), httpx.Actor(r.Context()), toolCall(in.ToolName, nil, in.Context)); err != nil {
 		return err
 	}
 	return httpx.NoContent(w)

@@ -317,6 +317,13 @@ type MCPCall struct {
 	Context  MCPCallContext `json:"context"`
 }
 
+// LocalToolCall is the body of POST /api/agents/me/local-tool-calls: a tool that runs
+// beside the bridge is about to show text of others to the model.
+type LocalToolCall struct {
+	ToolName string         `json:"tool_name"`
+	Context  MCPCallContext `json:"context"`
+}
+
 // MCPCallContext holds the five context keys (bridge 2.8.1).
 type MCPCallContext struct {
 	ConversationID       string `json:"conversation_id,omitempty"`

@@ -13,7 +13,8 @@ import (
 // whose model calls, and is the same when the turn runs again after a crash.
 type Local struct {
 	backend.Tool
-	Call func(ctx context.Context, turn string, args json.RawMessage) backend.ToolResult
+	Others bool // it shows text of others: the server is told before, and marks the turn
+	Call   func(ctx context.Context, turn string, args json.RawMessage) backend.ToolResult
 }
 
 // addLocal puts the tools of this machine behind those of the server.
@@ -42,5 +43,11 @@ func (b *toolbox) callLocal(ctx context.Context, name string, args json.RawMessa
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.agent.opt.Timing.Tool)
 	defer cancel()
+	if l.Others {
+		note := map[string]any{"tool_name": name, "context": b.context()}
+		if err := b.agent.api.call(ctx, "POST", "/api/agents/me/local-tool-calls", note, nil); err != nil {
+			return toolError("The server could not be told that this turn reads text of others: " + err.Error() + " Try again later."), true
+		}
+	}
 	return l.Call(ctx, b.item.ID, args), true
 }

@@ -360,9 +360,14 @@ func TestL5_ToolsOfThisMachine(t *testing.T) {
 		if names[len(names)-1] != "look_here" {
 			return backend.Result{Text: "tools: " + strings.Join(names, " ")}, nil
 		}
+		s.Fail("/local-tool-calls", 1, 403, "forbidden")
+		untold := turn.Toolbox.Call(ctx, "look_here", json.RawMessage(`{"at":"stars"}`))
 		a, b := turn.Toolbox.Call(ctx, "look_here", json.RawMessage(`{"at":"stars"}`)), turn.Toolbox.Call(ctx, "look_here", json.RawMessage(`{}`))
 		if !b.IsError {
 			return backend.Result{}, errors.New("a missing argument was taken")
+		}
+		if !untold.IsError || len(turns) != 1 {
+			return backend.Result{}, errors.New("text of others was read before the server knew")
 		}
 		return backend.Result{Text: a.Text}, nil
 	}
@@ -371,7 +376,7 @@ func TestL5_ToolsOfThisMachine(t *testing.T) {
 	taken := backend.Tool{Name: "send_message"}
 	opt.Local = []session.Local{
 		{Tool: taken, Call: func(context.Context, string, json.RawMessage) backend.ToolResult { panic("the server's tool wins") }},
-		{Tool: look, Call: func(_ context.Context, turn string, args json.RawMessage) backend.ToolResult {
+		{Tool: look, Others: true, Call: func(_ context.Context, turn string, args json.RawMessage) backend.ToolResult {
 			turns <- turn
 			return backend.ToolResult{Text: string(args)}
 		}},
@@ -386,6 +391,13 @@ func TestL5_ToolsOfThisMachine(t *testing.T) {
 	}
 	if n := len(s.Calls("/api/mcp/call")); n != 0 {
 		t.Fatalf("%d calls reached the server", n)
+	}
+	notes := s.Calls("/api/agents/me/local-tool-calls")
+	if len(notes) != 1 {
+		t.Fatalf("the server was told %d times", len(notes))
+	}
+	if c, _ := notes[0].Body["context"].(map[string]any); notes[0].Body["tool_name"] != "look_here" || c["source_message_id"] == nil {
+		t.Fatalf("it was told %v", notes[0].Body)
 	}
 }
 

@@ -206,15 +206,8 @@ func (b *toolbox) sendMessage(ctx context.Context, in map[string]any) backend.To
 	return r
 }
 
-// dispatch lets the server run the tool (contract 3.8, 5.5): there the agent and the
-// person on whose behalf the turn runs must both be allowed. text is the result of
-// a call that was carried out.
-func (b *toolbox) dispatch(ctx context.Context, name string, in map[string]any, header map[string]string) (text string, r backend.ToolResult) {
-	if v, ok := in["conversation_id"].(string); ok {
-		if placeholder(v, "current", "this", "this_conv", "this_conversation", "conversation_id", "conv_id") {
-			in["conversation_id"] = b.item.ConversationID
-		}
-	}
+// context says what a call belongs to: keys that are not known are left out.
+func (b *toolbox) context() map[string]string {
 	cc := map[string]string{
 		"conversation_id": b.item.ConversationID, "active_conversation_id": b.item.ConversationID,
 		"source_message_id": b.item.MessageID, "task_id": b.item.ActiveTaskID, "last_seen_message_id": lastSeen(b.item),
@@ -222,6 +215,18 @@ func (b *toolbox) dispatch(ctx context.Context, name string, in map[string]any, 
 	for k, v := range cc {
 		if v == "" {
 			delete(cc, k)
+		}
+	}
+	return cc
+}
+
+// dispatch lets the server run the tool (contract 3.8, 5.5): there the agent and the
+// person on whose behalf the turn runs must both be allowed. text is the result of
+// a call that was carried out.
+func (b *toolbox) dispatch(ctx context.Context, name string, in map[string]any, header map[string]string) (text string, r backend.ToolResult) {
+	if v, ok := in["conversation_id"].(string); ok {
+		if placeholder(v, "current", "this", "this_conv", "this_conversation", "conversation_id", "conv_id") {
+			in["conversation_id"] = b.item.ConversationID
 		}
 	}
 	var out struct {
@@ -233,7 +238,7 @@ func (b *toolbox) dispatch(ctx context.Context, name string, in map[string]any, 
 			Text string `json:"text"`
 		} `json:"content"`
 	}
-	body := map[string]any{"tool_name": name, "args": in, "context": cc}
+	body := map[string]any{"tool_name": name, "args": in, "context": b.context()}
 	if err := b.agent.api.callHeader(ctx, "POST", "/api/mcp/call", header, body, &out); err != nil {
 		if ctx.Err() != nil {
 			return "", toolError("The tool did not answer in time.")

@@ -1748,6 +1748,15 @@ export interface MCPCall {
   context: MCPCallContext;
 }
 
+/**
+ * LocalToolCall is the body of POST /api/agents/me/local-tool-calls: a tool that runs
+ * beside the bridge is about to show text of others to the model.
+ */
+export interface LocalToolCall {
+  tool_name: string;
+  context: MCPCallContext;
+}
+
 /** MCPCallContext holds the five context keys (bridge 2.8.1). */
 export interface MCPCallContext {
   conversation_id?: string;

@@ -74,6 +74,10 @@ func (s *Server) routes() http.Handler {
 		s.calls = append(s.calls, Call{r.URL.Path, r.Header.Clone(), body})
 		answer(w, 200, map[string]any{"ok": true, "content": []any{map[string]any{"type": "text", "text": fmt.Sprintf("did %v", body["tool_name"])}}})
 	})
+	auth("POST /api/agents/me/local-tool-calls", func(w http.ResponseWriter, r *http.Request, body map[string]any) {
+		s.calls = append(s.calls, Call{r.URL.Path, r.Header.Clone(), body})
+		w.WriteHeader(http.StatusNoContent)
+	})
 	auth("PATCH /api/agents/me/model-config", func(w http.ResponseWriter, r *http.Request, body map[string]any) {
 		s.calls = append(s.calls, Call{r.URL.Path, r.Header.Clone(), body})
 		answer(w, 200, map[string]any{})
