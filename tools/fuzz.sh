@@ -7,6 +7,6 @@ grep -rl --include='*_test.go' '^func Fuzz' internal tools 2>/dev/null | sort | 
 	dir=$(dirname "$file")
 	grep -oE '^func Fuzz[A-Za-z0-9_]+' "$file" | awk '{print $2}' | while read -r target; do
 		echo "fuzz $dir $target $time"
-		go test "./$dir" -run '^$' -fuzz "^$target\$" -fuzztime "$time" </dev/null
+		go test "./$dir" -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 100x </dev/null
 	done
 done

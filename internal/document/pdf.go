@@ -68,12 +68,15 @@ func PDF(title, markdown string, at time.Time) ([]byte, error) {
 	p.SetCatalogSort(true)
 	p.SetMargins(20, 20, 20)
 	p.SetAutoPageBreak(true, 20)
-	p.AddUTF8FontFromBytes(sans, "", all[sans])
-	p.AddUTF8FontFromBytes(sans, "B", all[sans+"B"])
-	p.AddUTF8FontFromBytes(sans, "I", all[sans+"I"])
-	p.AddUTF8FontFromBytes(mono, "", all[mono])
+	font := func(family, style string) { // a copy: fpdf writes into the font while it cuts it
+		p.AddUTF8FontFromBytes(family, style, bytes.Clone(all[family+style]))
+	}
+	font(sans, "")
+	font(sans, "B")
+	font(sans, "I")
+	font(mono, "")
 	if p.cjk {
-		p.AddUTF8FontFromBytes(cjk, "", all[cjk])
+		font(cjk, "")
 	}
 	p.SetFooterFunc(func() {
 		p.SetY(-14)
