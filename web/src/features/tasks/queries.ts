@@ -5,7 +5,8 @@ import { createConversation } from "#/api/conversations";
 import { isApiError } from "#/api/errors";
 import { keys } from "#/api/keys";
 import * as tasks from "#/api/tasks";
-import type { Id, Task, TaskDetail } from "#/api/types";
+import type { Id, Task } from "#/api/types";
+import { renew } from "#/lib/renew";
 import { useConnection, useConversation } from "#/realtime/hooks";
 import { useStore } from "#/realtime/store";
 import { useUserEvents } from "#/realtime/useChannel";
@@ -36,7 +37,7 @@ export function useTaskEvents(): void {
     const moved = foldStep(event, payload);
     if (event === "task_progress") {
       // Each new step is a line of the history of the open task.
-      if (moved) void queries.invalidateQueries({ queryKey: keys.tasks.one(String(payload["taskId"])) });
+      if (moved) void renew(queries, keys.tasks.one(String(payload["taskId"])));
       return;
     }
     const task = payload as unknown as Task;
@@ -51,8 +52,9 @@ export function useTaskEvents(): void {
       });
     }
     for (const id of task.assignedTo ?? []) void queries.invalidateQueries({ queryKey: keys.tasks.queue(id) });
-    if (queries.getQueryData<TaskDetail>(keys.tasks.one(task.id))) void queries.invalidateQueries({ queryKey: keys.tasks.one(task.id) });
-    if (task.parentTaskId) void queries.invalidateQueries({ queryKey: keys.tasks.one(task.parentTaskId) });
+    void renew(queries, keys.tasks.one(task.id));
+    if (task.parentTaskId) void renew(queries, keys.tasks.one(task.parentTaskId));
+    for (const [key, data] of queries.getQueriesData({ queryKey: keys.tasks.lists })) if (data === undefined) void renew(queries, key);
   });
   useEffect(() => {
     if (state === "online") void queries.invalidateQueries({ queryKey: keys.tasks.all });
