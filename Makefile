@@ -15,8 +15,6 @@ PKG     ?= ./...
 RUN     ?= .
 SOAK    ?= 10m
 STAMPS  := .cache/stamps
-# Many tests wait for programs more than they compute: more of them at once than there are processors.
-WIDE    := -p 3 -parallel 6
 # Tests that kill programs built without the race detector: test-pooler runs them.
 KILLS   := WhenAnythingIsKilled|WhenTheRelayIsKilled|FollowerSurvivesKill|KilledAnywhere|KilledWhileThePassphrase
 
@@ -87,10 +85,10 @@ test: deps build test/go test/web test/integrations test/browser ## run every te
 
 .PHONY: test/go test/race test/web test/integrations test/browser test-pooler test/fuzz
 test/go:
-	@go test $(WIDE) $(PKG) -run '$(RUN)'
+	@go test $(PKG) -run '$(RUN)'
 test/race: ## Go tests with the race detector; packages with a provider's SDK or WebAssembly without it
-	@CGO_ENABLED=1 go test -race $(WIDE) -skip '$(KILLS)' -timeout 20m $$(go run ./tools/packages -race)
-	@go test $(WIDE) -timeout 20m $$(go run ./tools/packages -plain)
+	@CGO_ENABLED=1 go test -race -skip '$(KILLS)' -timeout 20m $$(go run ./tools/packages -race)
+	@go test -timeout 20m $$(go run ./tools/packages -plain)
 test/web: $(STAMPS)/web-deps ## unit tests of the web client
 	@npm --prefix web run --silent test
 test/integrations: bin $(STAMPS)/integration-deps ## letters in the real pi and opencode
@@ -99,8 +97,8 @@ test/browser: build $(STAMPS)/cli-deps ## the walks through a real browser: mock
 	@npm --prefix web run --silent e2e
 	@npm --prefix web run --silent e2e:live
 test-pooler: ## the Go suite through pgbouncer in transaction mode, then in pgx exec mode
-	@AGNTCHAT_TEST_PG=pooler go test $(WIDE) -count=1 -timeout 15m $$(go run ./tools/packages -db)
-	@AGNTCHAT_TEST_PG=exec go test $(WIDE) -count=1 -timeout 15m $$(go run ./tools/packages -db | grep -v internal/app)
+	@AGNTCHAT_TEST_PG=pooler go test -count=1 -timeout 15m $$(go run ./tools/packages -db)
+	@AGNTCHAT_TEST_PG=exec go test -count=1 -timeout 15m $$(go run ./tools/packages -db | grep -v internal/app)
 test/fuzz: ## every fuzz target for 6 s
 	@tools/fuzz.sh 6s
 
