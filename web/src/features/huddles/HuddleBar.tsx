@@ -1,10 +1,10 @@
 import { Link } from "@tanstack/react-router";
-import { useId, useState } from "react";
+import { useState } from "react";
 import type { Conversation } from "#/api/types";
 import { ErrorNote } from "#/components/form/ErrorNote";
+import { FormDialog } from "#/components/form/FormDialog";
 import { Select } from "#/components/form/Select";
 import { Button } from "#/components/ui/button";
-import { Dialog } from "#/components/ui/dialog";
 import { Field, Textarea } from "#/components/ui/input";
 import { toast } from "#/components/ui/toast";
 import { useT } from "#/i18n";
@@ -64,50 +64,36 @@ export function HuddleBar({
 
 function CloseDialog({ room, onDone }: { room: Conversation; onDone: () => void }) {
   const t = useT();
-  const form = useId();
   const [outcome, setOutcome] = useState<string>("resolved");
   const [summary, setSummary] = useState("");
   const close = useCompleteHuddle(room);
   return (
-    <Dialog
-      open
-      onOpenChange={(o) => !o && onDone()}
+    <FormDialog
       title={t("huddle.close")}
       description={t("huddle.closeHint")}
-      footer={
-        <>
-          <Button onClick={onDone}>{t("common.cancel")}</Button>
-          <Button type="submit" form={form} variant="primary" busy={close.isPending} disabled={summary.trim() === ""}>
-            {t("huddle.close")}
-          </Button>
-        </>
-      }
+      busy={close.isPending}
+      disabled={summary.trim() === ""}
+      onSubmit={() => {
+        if (summary.trim() !== "") close.mutate({ outcome, summary: summary.trim() }, { onSuccess: onDone });
+      }}
+      onClose={onDone}
     >
-      <form
-        id={form}
-        className="flex flex-col gap-4"
-        onSubmit={(e) => {
-          e.preventDefault();
-          if (summary.trim() !== "") close.mutate({ outcome, summary: summary.trim() }, { onSuccess: onDone });
-        }}
-      >
-        <Field label={t("huddle.summary")} hint={t("huddle.summaryHint")}>
-          {(control) => <Textarea {...control} maxLength={MAX_SUMMARY} value={summary} onChange={(e) => setSummary(e.target.value)} />}
-        </Field>
-        <Field label={t("huddle.outcome")}>
-          {(control) => (
-            <Select {...control} value={outcome} onChange={(e) => setOutcome(e.target.value)}>
-              {huddleOutcomes.map((o) => (
-                <option key={o} value={o}>
-                  {t(`huddle.state.${o}`)}
-                </option>
-              ))}
-            </Select>
-          )}
-        </Field>
-        <ErrorNote error={close.error} />
-      </form>
-    </Dialog>
+      <Field label={t("huddle.summary")} hint={t("huddle.summaryHint")}>
+        {(control) => <Textarea {...control} maxLength={MAX_SUMMARY} value={summary} onChange={(e) => setSummary(e.target.value)} />}
+      </Field>
+      <Field label={t("huddle.outcome")}>
+        {(control) => (
+          <Select {...control} value={outcome} onChange={(e) => setOutcome(e.target.value)}>
+            {huddleOutcomes.map((o) => (
+              <option key={o} value={o}>
+                {t(`huddle.state.${o}`)}
+              </option>
+            ))}
+          </Select>
+        )}
+      </Field>
+      <ErrorNote error={close.error} />
+    </FormDialog>
   );
 }
 

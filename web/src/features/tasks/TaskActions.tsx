@@ -1,8 +1,9 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Eye, MessageSquare, RotateCw } from "lucide-react";
-import { useId, useState } from "react";
+import { useState } from "react";
 import type { Id, TaskDetail } from "#/api/types";
 import { ErrorNote } from "#/components/form/ErrorNote";
+import { FormDialog } from "#/components/form/FormDialog";
 import { Select } from "#/components/form/Select";
 import { Button } from "#/components/ui/button";
 import { Dialog } from "#/components/ui/dialog";
@@ -103,94 +104,67 @@ export function CancelDialog({ task, onDone }: { task: { id: Id; title: string }
 
 function InterruptDialog({ task, onDone }: DialogProps) {
   const t = useT();
-  const form = useId();
   const [text, setText] = useState("");
   const interrupt = useInterrupt();
   return (
-    <Dialog
-      open
-      onOpenChange={(o) => !o && onDone()}
+    <FormDialog
       title={t("tasks.interrupt")}
       description={t("tasks.interruptHint")}
-      footer={
-        <>
-          <Button onClick={onDone}>{t("common.cancel")}</Button>
-          <Button type="submit" form={form} variant="primary" busy={interrupt.isPending}>
-            {t("tasks.interrupt")}
-          </Button>
-        </>
-      }
+      busy={interrupt.isPending}
+      onSubmit={() => {
+        interrupt.mutate({ id: task.id, message: text.trim() }, { onSuccess: onDone });
+      }}
+      onClose={onDone}
     >
-      <form
-        id={form}
-        onSubmit={(e) => {
-          e.preventDefault();
-          interrupt.mutate({ id: task.id, message: text.trim() }, { onSuccess: onDone });
-        }}
-      >
-        <Field label={t("tasks.interruptLabel")}>
-          {(control) => <Textarea {...control} maxLength={10_000} value={text} onChange={(e) => setText(e.target.value)} />}
-        </Field>
-        <ErrorNote error={interrupt.error} className="mt-3" />
-      </form>
-    </Dialog>
+      <Field label={t("tasks.interruptLabel")}>
+        {(control) => <Textarea {...control} maxLength={10_000} value={text} onChange={(e) => setText(e.target.value)} />}
+      </Field>
+      <ErrorNote error={interrupt.error} className="mt-3" />
+    </FormDialog>
   );
 }
 
 function ReassignDialog({ task, onDone }: DialogProps) {
   const t = useT();
-  const form = useId();
   const others = useCandidates(task.conversationId).filter((c) => !task.assignedTo.includes(c.id));
   const [chosen, setChosen] = useState("");
   const reassign = useReassign();
   const who = chosen || others[0]?.id || "";
   return (
-    <Dialog
-      open
-      onOpenChange={(o) => !o && onDone()}
+    <FormDialog
       title={t("tasks.reassign")}
       description={t("tasks.reassignHint")}
+      action={t("tasks.reassignDo")}
       width="sm"
-      footer={
-        <>
-          <Button onClick={onDone}>{t("common.cancel")}</Button>
-          <Button type="submit" form={form} variant="primary" busy={reassign.isPending} disabled={who === ""}>
-            {t("tasks.reassignDo")}
-          </Button>
-        </>
-      }
+      busy={reassign.isPending}
+      disabled={who === ""}
+      onSubmit={() => {
+        if (who) reassign.mutate({ id: task.id, who }, { onSuccess: onDone });
+      }}
+      onClose={onDone}
     >
-      <form
-        id={form}
-        onSubmit={(e) => {
-          e.preventDefault();
-          if (who) reassign.mutate({ id: task.id, who }, { onSuccess: onDone });
-        }}
-      >
-        {others.length === 0 ? (
-          <p className="text-side text-text-2">{t("tasks.reassignNobody")}</p>
-        ) : (
-          <Field label={t("tasks.newAgent")}>
-            {(control) => (
-              <Select {...control} value={who} onChange={(e) => setChosen(e.target.value)}>
-                {others.map((c) => (
-                  <option key={c.id} value={c.id}>
-                    {c.agent ? c.name : t("tasks.person", { name: c.name })}
-                  </option>
-                ))}
-              </Select>
-            )}
-          </Field>
-        )}
-        <ErrorNote error={reassign.error} area="tasks" className="mt-3" />
-      </form>
-    </Dialog>
+      {others.length === 0 ? (
+        <p className="text-side text-text-2">{t("tasks.reassignNobody")}</p>
+      ) : (
+        <Field label={t("tasks.newAgent")}>
+          {(control) => (
+            <Select {...control} value={who} onChange={(e) => setChosen(e.target.value)}>
+              {others.map((c) => (
+                <option key={c.id} value={c.id}>
+                  {c.agent ? c.name : t("tasks.person", { name: c.name })}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+      )}
+      <ErrorNote error={reassign.error} area="tasks" className="mt-3" />
+    </FormDialog>
   );
 }
 
 function RetryDialog({ task, onDone, onOpen }: DialogProps & { onOpen: (id: Id) => void }) {
   const t = useT();
-  const form = useId();
   const [title, setTitle] = useState(task.title);
   const [description, setDescription] = useState(task.description ?? "");
   const [feedback, setFeedback] = useState("");
@@ -206,56 +180,42 @@ function RetryDialog({ task, onDone, onOpen }: DialogProps & { onOpen: (id: Id) 
     ...(feedback.trim() !== "" ? { feedback: feedback.trim() } : {}),
   });
   return (
-    <Dialog
-      open
-      onOpenChange={(o) => !o && onDone()}
+    <FormDialog
       title={t("tasks.retry")}
       description={t("tasks.retryHint")}
-      footer={
-        <>
-          <Button onClick={onDone}>{t("common.cancel")}</Button>
-          <Button type="submit" form={form} variant="primary" busy={retry.isPending}>
-            {t("tasks.retry")}
-          </Button>
-        </>
-      }
+      busy={retry.isPending}
+      onSubmit={() => {
+        retry.mutate(changes(), {
+          onSuccess: (made) => {
+            onDone();
+            onOpen(made.id);
+          },
+        });
+      }}
+      onClose={onDone}
     >
-      <form
-        id={form}
-        className="flex flex-col gap-4"
-        onSubmit={(e) => {
-          e.preventDefault();
-          retry.mutate(changes(), {
-            onSuccess: (made) => {
-              onDone();
-              onOpen(made.id);
-            },
-          });
-        }}
-      >
-        <Field label={t("tasks.retryFeedback")} hint={t("tasks.retryFeedbackHint")}>
-          {(control) => <Textarea {...control} maxLength={10_000} value={feedback} onChange={(e) => setFeedback(e.target.value)} />}
-        </Field>
-        <Field label={t("tasks.retryTitle")}>
-          {(control) => <Input {...control} maxLength={200} value={title} onChange={(e) => setTitle(e.target.value)} />}
-        </Field>
-        <Field label={t("tasks.description")}>
-          {(control) => <Textarea {...control} maxLength={20_000} value={description} onChange={(e) => setDescription(e.target.value)} />}
-        </Field>
-        <Field label={t("tasks.newAgent")}>
-          {(control) => (
-            <Select {...control} value={who} onChange={(e) => setWho(e.target.value)}>
-              <option value="same">{t("tasks.retrySame", { name: before })}</option>
-              {others.map((c) => (
-                <option key={c.id} value={c.id}>
-                  {c.agent ? c.name : t("tasks.person", { name: c.name })}
-                </option>
-              ))}
-            </Select>
-          )}
-        </Field>
-        <ErrorNote error={retry.error} area="tasks" />
-      </form>
-    </Dialog>
+      <Field label={t("tasks.retryFeedback")} hint={t("tasks.retryFeedbackHint")}>
+        {(control) => <Textarea {...control} maxLength={10_000} value={feedback} onChange={(e) => setFeedback(e.target.value)} />}
+      </Field>
+      <Field label={t("tasks.retryTitle")}>
+        {(control) => <Input {...control} maxLength={200} value={title} onChange={(e) => setTitle(e.target.value)} />}
+      </Field>
+      <Field label={t("tasks.description")}>
+        {(control) => <Textarea {...control} maxLength={20_000} value={description} onChange={(e) => setDescription(e.target.value)} />}
+      </Field>
+      <Field label={t("tasks.newAgent")}>
+        {(control) => (
+          <Select {...control} value={who} onChange={(e) => setWho(e.target.value)}>
+            <option value="same">{t("tasks.retrySame", { name: before })}</option>
+            {others.map((c) => (
+              <option key={c.id} value={c.id}>
+                {c.agent ? c.name : t("tasks.person", { name: c.name })}
+              </option>
+            ))}
+          </Select>
+        )}
+      </Field>
+      <ErrorNote error={retry.error} area="tasks" />
+    </FormDialog>
   );
 }
