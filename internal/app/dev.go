@@ -145,9 +145,12 @@ func (p Program) moreLinks(ctx context.Context, a *App, cfg config.Config) {
 		return
 	}
 	for lines := bufio.NewScanner(p.Stdin); lines.Scan() && ctx.Err() == nil; {
-		if err := p.printLink(ctx, a, cfg); err != nil {
+		link, err := p.link(ctx, a, cfg)
+		if err != nil {
 			fmt.Fprintf(p.Stderr, "no link: %v\n", err)
+			continue
 		}
+		fmt.Fprint(p.Stdout, link)
 	}
 }
 
@@ -168,8 +171,12 @@ func (p Program) welcome(ctx context.Context, a *App, local *LocalAgents, cfg co
 			}
 		}
 	}
-	fmt.Fprintf(p.Stdout, "ready %s\n", cfg.PublicURL)
-	return p.printLink(ctx, a, cfg)
+	link, err := p.link(ctx, a, cfg) // before others are told that they may sign up
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.Stdout, "ready %s\n%s", cfg.PublicURL, link)
+	return nil
 }
 
 // ownName is what the first account is called until its person says otherwise: as this
@@ -187,22 +194,22 @@ func ownName() string {
 	return "Owner"
 }
 
-// printLink prints the address that signs the first administrator in, once.
-func (p Program) printLink(ctx context.Context, a *App, cfg config.Config) error {
+// link says the address that signs the first administrator in, once; it is empty while
+// there is no account: the plain address opens the sign-up page.
+func (p Program) link(ctx context.Context, a *App, cfg config.Config) (string, error) {
 	admin, err := a.Identity.OldestAdmin(ctx)
 	if err != nil {
-		return nil //nolint:nilerr // no account yet: the plain address opens the sign-up page
+		return "", nil //nolint:nilerr // no account yet
 	}
 	code, err := a.Identity.MakeOneTimeCode(ctx, admin.ID, startLinkLife)
 	if err != nil {
-		return err
+		return "", err
 	}
 	hint := "Ctrl-C stops everything"
 	if p.Stdin != nil {
 		hint = "Enter prints a link for another browser; " + hint
 	}
-	fmt.Fprintf(p.Stdout, "\n  Open %s/login#token=%s\n  (signs you in; %s)\n\n", cfg.PublicURL, code, hint)
-	return nil
+	return fmt.Sprintf("\n  Open %s/login#token=%s\n  (signs you in; %s)\n\n", cfg.PublicURL, code, hint), nil
 }
 
 // greet makes the demo agent, its room with the first person, and its first words.

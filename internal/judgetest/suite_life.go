@@ -139,14 +139,14 @@ func bridgeKilledAt(t *testing.T, g Target, at Step) {
 			return ctx.Err()
 		}
 	})
-	fresh := s.bridge(BridgeOptions{ExecutorKey: "mortal", Model: model})
+	fresh := s.bridge(BridgeOptions{ExecutorKey: "mortal", Model: model, MaxConcurrent: 1}) // one after the other: see below
 	if fresh.ExecutorID() != old.ExecutorID() {
 		t.Error("[bridge 3.2] the same agent and key got another executor id")
 	}
 	s.answered(s.d, conv, "#"+id)
 	// A round trip in another room first: by then a second delivery of the first
-	// message would have run, and no newer message here would have hidden it as a
-	// stale draft.
+	// message, which is older and of which one runs at a time, would have run, and no
+	// newer message here would have hidden it as a stale draft.
 	other := s.room("group", "Elsewhere")
 	s.open(s.d, other)
 	aside := s.say(s.d, other, "are you alive?")
