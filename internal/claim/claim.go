@@ -29,6 +29,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"time"
 
@@ -89,25 +90,37 @@ type Table struct {
 	Lease, MaxLease time.Duration
 }
 
-// Queue claims rows of one table into structs T, which embed Row. It is immutable.
+const claimsPerCPU = 4
+
+// Queue claims rows of one table into structs T, which embed Row.
 type Queue[T interface{ Claimed() Row }] struct {
-	lease, maxLease float64 // seconds
+	atOnce          chan struct{} // one for each claim that runs
+	lease, maxLease float64       // seconds
 	hasRooms        bool
 	sql             statements
 }
 
 // New prepares the statements of a queue.
 func New[T interface{ Claimed() Row }](t Table) *Queue[T] {
-	return &Queue[T]{lease: t.Lease.Seconds(), maxLease: t.MaxLease.Seconds(), hasRooms: !t.NoConversations, sql: build(t)}
+	return &Queue[T]{atOnce: make(chan struct{}, claimsPerCPU*runtime.GOMAXPROCS(0)), lease: t.Lease.Seconds(), maxLease: t.MaxLease.Seconds(), hasRooms: !t.NoConversations, sql: build(t)}
 }
 
 // Claim leases up to limit open rows of an agent to an executor, at most one per
 // conversation and none of a conversation that has a claim already. Rows come in
 // the order of seq. Each gets a new generation. It never waits for a row that
-// somebody else holds.
+// somebody else holds. At most claimsPerCPU claims per processor run at once, the
+// others wait: more of them only take turns at the same pages. Callers of one queue
+// either all bring a transaction or none does, so that nobody who waits here has the
+// connection that somebody who claims waits for.
 func (q *Queue[T]) Claim(ctx context.Context, db pg.Querier, agent id.Participant, executor id.Executor, limit int) ([]T, error) {
 	if limit <= 0 {
 		return nil, nil
+	}
+	select {
+	case q.atOnce <- struct{}{}:
+		defer func() { <-q.atOnce }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("claim: %w", ctx.Err())
 	}
 	rows, err := q.collect(ctx, db, q.sql.claim[min(limit, MaxBatch)], agent, executor, q.lease)
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
 	"github.com/agntchat/agntchat/internal/pg/pgtest"
+
+	"golang.org/x/sync/errgroup"
 )
 
 type item struct {
@@ -323,4 +325,34 @@ func TestP3_BoundToOneExecutor(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustClaim(t, db, q, agent, mine, 10, 2)
+}
+
+// More claims than may run at once wait for one another and all get what is theirs.
+func TestM4_ClaimsBeyondTheBoundWait(t *testing.T) {
+	t.Parallel()
+	db, q := bench(t, time.Minute, time.Hour)
+	const claimers = 64
+	agents := make([]id.Participant, claimers)
+	for n := range agents {
+		agents[n] = id.New[id.Participant]()
+		add(t, db, agents[n], id.New[id.Conversation]())
+	}
+	var group errgroup.Group
+	for _, agent := range agents {
+		group.Go(func() error {
+			got, err := q.Claim(t.Context(), db, agent, id.New[id.Executor](), 1)
+			if err == nil && len(got) != 1 {
+				err = errors.New("nothing was claimed")
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := q.Claim(ended, db, agents[0], id.New[id.Executor](), 1); !errors.Is(err, context.Canceled) {
+		t.Fatalf("a claim of a caller who is gone: %v", err)
+	}
 }
