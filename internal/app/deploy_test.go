@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"os"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
@@ -34,6 +35,10 @@ func TestM6_DeployFilesMatchTheBinary(t *testing.T) {
 			}
 			Checks []struct{ Path string }
 		} `toml:"http_service"`
+		Mounts struct {
+			Source, Destination string
+			InitialSize         string `toml:"initial_size"`
+		}
 		Metrics struct {
 			Port int
 			Path string
@@ -85,6 +90,18 @@ func TestM6_DeployFilesMatchTheBinary(t *testing.T) {
 	}
 	if !regexp.MustCompile(`(?m)^EXPOSE 8080 9091$`).Match(docker) {
 		t.Error("the image's ports are those of fly.toml")
+	}
+	// Files survive a deploy: their folder is on the volume, and the program takes it before it gives up root.
+	image := regexp.MustCompile(`(?m)^ENV (.*)$`).FindSubmatch(docker)
+	if image == nil {
+		t.Fatal("the image sets no environment")
+	}
+	inImage, err := config.Load(strings.Fields(string(image[1])))
+	if err != nil {
+		t.Fatalf("the environment of the image: %v", err)
+	}
+	if fly.Mounts.Source == "" || fly.Mounts.InitialSize == "" || path.Dir(inImage.FilesDir) != fly.Mounts.Destination || !inImage.RunAs.Given {
+		t.Errorf("files in %s, volume at %q, run as %v", inImage.FilesDir, fly.Mounts.Destination, inImage.RunAs)
 	}
 	var out strings.Builder
 	err = app.Main(t.Context(), app.Program{Args: strings.Fields(fly.Deploy.ReleaseCommand), Stdout: &out, Stderr: &out})

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -118,6 +119,9 @@ func (p Program) serve(ctx context.Context, args []string) error {
 	}
 	if missing := cfg.Missing(); len(missing) > 0 {
 		return fmt.Errorf("the configuration is not complete. Set:\n  %s", strings.Join(missing, "\n  "))
+	}
+	if err := runAs(cfg.RunAs, cmp.Or(cfg.FilesDir, filesDir)); err != nil {
+		return err
 	}
 	log.InfoContext(ctx, "starting", slog.String("version", p.Version), slog.Any("config", cfg))
 	a, err := New(ctx, Options{Config: cfg, Log: log, Version: p.Version})

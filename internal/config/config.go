@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -48,6 +49,7 @@ type Config struct {
 	ExternalAgents string `env:"AGNTCHAT_EXTERNAL_AGENTS" envDefault:"on"` // on | off: sessions that people drive in their own tools
 
 	FilesDir        string         `env:"AGNTCHAT_FILES_DIR"`                          // where files of rooms are kept; must survive a restart
+	RunAs           Account        `env:"AGNTCHAT_RUN_AS"`                             // "uid:gid" that `serve` becomes when root starts it
 	FilesQuotaMiB   int64          `env:"AGNTCHAT_FILES_QUOTA_MIB" envDefault:"10240"` // what one workspace may keep; 0 is no bound
 	OutboundTrusted []netip.Prefix `env:"AGNTCHAT_OUTBOUND_TRUSTED"`                   // private networks that agents' tools may reach, for example 10.1.0.0/16
 	BraveAPIKey     string         `env:"AGNTCHAT_BRAVE_API_KEY"`                      // web search for agents; without it there is none
@@ -57,6 +59,24 @@ type Config struct {
 	LogFormat string     `env:"AGNTCHAT_LOG_FORMAT" envDefault:"text"` // text | json
 
 	Relay Relay
+}
+
+// Account is a user and a group by number.
+type Account struct {
+	UID, GID int
+	Given    bool
+}
+
+// UnmarshalText reads "uid:gid". Root is refused.
+func (a *Account) UnmarshalText(text []byte) error {
+	user, group, _ := strings.Cut(string(text), ":")
+	uid, err := strconv.ParseUint(user, 10, 31)
+	gid, other := strconv.ParseUint(group, 10, 31)
+	if err != nil || other != nil || uid == 0 {
+		return errors.New("must be the numbers of a user that is not root and of its group, for example 65532:65532")
+	}
+	*a = Account{UID: int(uid), GID: int(gid), Given: true}
+	return nil
 }
 
 // defaultOrigins are those of the desktop client (decision 26).
