@@ -234,22 +234,43 @@ func (a *App) greet(ctx context.Context, owner id.Participant, local *LocalAgent
 	return err
 }
 
-// keptSecret reads the master key, or makes it once.
+// keptSecret reads the master key, or makes it once. It appears under its name whole or
+// not at all: a start that is cut off, or a second one at the same moment, must not leave
+// a key that nobody can use, or two.
 func keptSecret(path string) (string, error) {
 	b, err := os.ReadFile(path)
-	if err == nil {
-		return strings.TrimSpace(string(b)), nil
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := placeSecret(path, secret.Generate()); err != nil {
+			return "", fmt.Errorf("secret key: %w", err)
+		}
+		b, err = os.ReadFile(path)
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("secret key: %w", err)
-	}
-	key := secret.Generate()
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", fmt.Errorf("secret key: %w", err)
 	}
+	key := strings.TrimSpace(string(b))
+	if _, err := secret.ParseRing(key); err != nil {
+		return "", fmt.Errorf("%s is damaged (%w). Put it back from a backup. Without one remove it: a new one is made, and agents' keys and stored model keys have to be given anew", path, err)
+	}
+	return key, nil
+}
+
+// placeSecret writes a file under another name and gives it its own, unless somebody did
+// so first.
+func placeSecret(path, key string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // 0600
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
 	_, err = f.WriteString(key + "\n")
-	return key, errors.Join(err, f.Sync(), f.Close())
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); err == nil || errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return os.Rename(f.Name(), path) // a file system without links
 }
 
 func localURL(addr string) string {

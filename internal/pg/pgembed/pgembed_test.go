@@ -232,6 +232,22 @@ func TestLongPathPutsTheSocketElsewhere(t *testing.T) {
 	query(t, s.URL(), "SELECT 'up'")
 }
 
+// TestP1_FoldersOfAnyName: a project lies where its person put it.
+func TestP1_FoldersOfAnyName(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"with spaces", "ümläut 数据", "a,b", "50%25 & 'quoted' \"twice\"", "#hash?q=1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(tmp(t), name)
+			s := start(t, pgembed.Options{DataDir: dir})
+			query(t, s.URL(), fill)
+			stop(t, s)
+			again := start(t, pgembed.Options{DataDir: dir})
+			expectKept(t, again.URL())
+		})
+	}
+}
+
 func TestClearErrors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -223,14 +223,24 @@ func until(ctx context.Context, limit time.Duration, done func() bool) bool {
 	return true
 }
 
+// takesSocket reports whether a folder's path is short enough for a socket and can
+// be said in an address and in Postgres's settings: a comma ends a path in both, and
+// people keep projects below folders with spaces and letters of any script.
+func takesSocket(dir string) bool {
+	return len(SocketPath(dir)) <= maxSocketPath && !strings.ContainsFunc(dir, func(r rune) bool {
+		plain := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-", r)
+		return !plain
+	})
+}
+
 // makeSocketDir makes a folder that only Postgres's user (and we) may enter: below
-// root if the path is short enough for a socket, else in the temp folder.
+// root if its path takes a socket, else in the temp folder.
 func makeSocketDir(root string, owner Owner) (string, error) {
 	dir := filepath.Join(root, "run")
-	if len(SocketPath(dir)) > maxSocketPath {
+	if !takesSocket(dir) {
 		sum := sha256.Sum256([]byte(root))
 		base := os.TempDir()
-		if len(base) > 60 {
+		if len(base) > 60 || !takesSocket(base) {
 			base = "/tmp"
 		}
 		dir = filepath.Join(base, fmt.Sprintf("agntchat-%d-%s", os.Geteuid(), hex.EncodeToString(sum[:6])))
