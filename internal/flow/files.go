@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/agntchat/agntchat/internal/file"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/limit"
+	"github.com/agntchat/agntchat/internal/participant"
 	"github.com/agntchat/agntchat/internal/pg"
 	"github.com/agntchat/agntchat/internal/view"
 )
@@ -36,6 +38,9 @@ type Files struct {
 	// Quota bounds what a workspace keeps, in bytes; 0 is no bound.
 	Quota int64
 	Log   *slog.Logger
+
+	mu      sync.Mutex
+	arrives map[id.File]struct{} // files whose bytes are on their way
 }
 
 // NewFile is what somebody wants to share.
@@ -88,16 +93,43 @@ func (f *Files) writable(ctx context.Context, q pg.Querier, actor access.Actor, 
 	return room, access.PostInRoom(actor, facts(room, role))
 }
 
-// Receive stores the bytes of an upload that was allowed: exactly as many as were
-// announced. The address that named the file is the permission.
-func (f *Files) Receive(ctx context.Context, fid id.File, body io.Reader) error {
+// Holder is who a signed address was given to, who may since have been switched off:
+// fault.ErrNotFound then.
+func (f *Files) Holder(ctx context.Context, who id.Participant) (access.Actor, error) {
+	p, err := participant.Get(ctx, f.DB, who)
+	switch {
+	case err != nil:
+		return access.Actor{}, err
+	case p.Status != participant.Active:
+		return access.Actor{}, fault.ErrNotFound
+	case p.Kind == participant.Agent:
+		return access.Actor{Kind: access.Agent, ID: p.ID, DisplayName: p.DisplayName}, nil
+	default:
+		return access.Actor{Kind: access.Person, ID: p.ID, OwnerID: p.ID, DisplayName: p.DisplayName}, nil
+	}
+}
+
+// Receive stores the bytes of an upload that was allowed to the actor, who must still
+// be allowed to write in the room: exactly as many as were announced. One at a time:
+// fault code upload_under_way tells whoever comes meanwhile.
+func (f *Files) Receive(ctx context.Context, actor access.Actor, fid id.File, body io.Reader) error {
 	row, err := file.Get(ctx, f.DB, fid)
 	if err != nil {
+		return err
+	}
+	if row.UploadedBy != actor.ID {
+		return fault.ErrNotFound
+	}
+	if _, err := f.writable(ctx, f.DB, actor, row.ConversationID); err != nil {
 		return err
 	}
 	if row.State == file.Kept {
 		return errAlreadyShared
 	}
+	if !f.arriving(fid) {
+		return errUnderWay
+	}
+	defer f.arrived(fid)
 	bytes, err := f.Blobs.Stage(fid.String(), body, row.SizeBytes)
 	switch {
 	case errors.Is(err, blob.ErrTooLong), errors.Is(err, blob.ErrTooShort):
@@ -119,6 +151,29 @@ func (f *Files) Receive(ctx context.Context, fid id.File, body io.Reader) error 
 		}
 		return bytes.Keep()
 	})
+}
+
+// errUnderWay keeps one address from filling the disk: each sender may write a whole
+// file before its bytes are counted.
+var errUnderWay = fault.New(fault.Conflict, "upload_under_way", "The bytes of this file are arriving already. Wait for them, or ask for another address.")
+
+func (f *Files) arriving(fid id.File) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, busy := f.arrives[fid]; busy {
+		return false
+	}
+	if f.arrives == nil {
+		f.arrives = make(map[id.File]struct{})
+	}
+	f.arrives[fid] = struct{}{}
+	return true
+}
+
+func (f *Files) arrived(fid id.File) {
+	f.mu.Lock()
+	delete(f.arrives, fid)
+	f.mu.Unlock()
 }
 
 // Shared is what a client says of a file whose bytes it has sent.
@@ -194,7 +249,7 @@ func (f *Files) Share(ctx context.Context, actor access.Actor, conv id.Conversat
 	if err != nil {
 		return row, view.Message{}, err
 	}
-	if err := f.Receive(ctx, row.ID, bytes.NewReader(content)); err != nil {
+	if err := f.Receive(ctx, actor, row.ID, bytes.NewReader(content)); err != nil {
 		return row, view.Message{}, err
 	}
 	m, err := f.Confirm(ctx, actor, conv, Shared{ID: row.ID, Caption: caption})
@@ -216,14 +271,12 @@ func (f *Files) Get(ctx context.Context, actor access.Actor, fid id.File) (file.
 	return row, nil
 }
 
-// Open gives the bytes of a file whose address was signed; the caller closes them.
-func (f *Files) Open(ctx context.Context, fid id.File) (file.File, *os.File, error) {
-	row, err := file.Get(ctx, f.DB, fid)
+// Open gives a file that a member of its room may read, and its bytes; the caller
+// closes them.
+func (f *Files) Open(ctx context.Context, actor access.Actor, fid id.File) (file.File, *os.File, error) {
+	row, err := f.Get(ctx, actor, fid)
 	if err != nil {
 		return row, nil, err
-	}
-	if row.State != file.Kept {
-		return row, nil, fault.ErrNotFound
 	}
 	content, err := f.Blobs.Open(fid.String())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -251,10 +304,11 @@ func (f *Files) Mine(ctx context.Context, actor access.Actor, before *time.Time,
 // actor with bytes of its own: what is deleted in one room stays in the other. key
 // names the call: the same key gives the first message again; "" names none.
 func (f *Files) Forward(ctx context.Context, actor access.Actor, fid id.File, to id.Conversation, key string) (view.Message, error) {
-	from, err := f.Get(ctx, actor, fid)
+	from, content, err := f.Open(ctx, actor, fid)
 	if err != nil {
 		return view.Message{}, err
 	}
+	defer func() { _ = content.Close() }()
 	room, err := f.writable(ctx, f.DB, actor, to)
 	if err != nil {
 		return view.Message{}, err
@@ -269,12 +323,7 @@ func (f *Files) Forward(ctx context.Context, actor access.Actor, fid id.File, to
 	if err := f.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error { return file.InsertTx(ctx, tx, row, f.Quota) }); err != nil {
 		return view.Message{}, err
 	}
-	_, content, err := f.Open(ctx, fid)
-	if err != nil {
-		return view.Message{}, err
-	}
-	defer func() { _ = content.Close() }()
-	if err := f.Receive(ctx, row.ID, content); err != nil {
+	if err := f.Receive(ctx, actor, row.ID, content); err != nil {
 		return view.Message{}, err
 	}
 	text, err := fileContent(row, Shared{})

@@ -55,12 +55,9 @@ func TestK3_DocumentsAreShared(t *testing.T) {
 		if err != nil || out["filename"] != "report."+format {
 			t.Fatalf("%s: %+v %v", format, out, err)
 		}
-		if _, err := p.Files.Get(t.Context(), ada, fid); err != nil {
-			t.Fatalf("%s: the asker cannot see it: %v", format, err)
-		}
-		_, f, err := p.Files.Open(t.Context(), fid)
+		_, f, err := p.Files.Open(t.Context(), ada, fid)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%s: the asker cannot see it: %v", format, err)
 		}
 		content, _ := io.ReadAll(f)
 		_ = f.Close()

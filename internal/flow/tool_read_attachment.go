@@ -36,18 +36,14 @@ func (p *PlatformTools) runReadAttachment(ctx context.Context, c ToolCaller, arg
 	if err != nil {
 		return ToolResult{}, errNoAttachment
 	}
-	row, err := p.Files.Get(ctx, c.Agent, fid)
-	if err == nil {
-		err = c.MayRead(ctx, p.DB, row.ConversationID)
-	}
-	if err != nil {
-		return ToolResult{}, noAttachment(err)
-	}
-	_, f, err := p.Files.Open(ctx, fid)
+	row, f, err := p.Files.Open(ctx, c.Agent, fid)
 	if err != nil {
 		return ToolResult{}, noAttachment(err)
 	}
 	defer func() { _ = f.Close() }()
+	if err := c.MayRead(ctx, p.DB, row.ConversationID); err != nil {
+		return ToolResult{}, noAttachment(err)
+	}
 	content, err := io.ReadAll(f)
 	if err != nil {
 		return ToolResult{}, fmt.Errorf("read file: %w", err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/agntchat/agntchat/internal/access"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/file"
 	"github.com/agntchat/agntchat/internal/flow"
@@ -51,6 +52,7 @@ func (f File) Mount(r chi.Router) {
 
 // MountOpen mounts the signed addresses: whoever has one may use it, without a
 // token, for bytes are sent and fetched by programs that have none (bridge 3.3, 4.8).
+// It opens what the participant to whom it was given may open when it is used.
 func (f File) MountOpen(r chi.Router) {
 	r.Put("/files/{file}/content", httpx.Wrap(f.Log, f.put))
 	r.Get("/files/{file}/content", httpx.Wrap(f.Log, f.content))
@@ -77,16 +79,16 @@ func (f File) uploadURL(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(w, http.StatusOK, wire.Upload{UploadURL: f.signed(r, http.MethodPut, row.ID), StorageKey: row.ID.String()})
+	return httpx.JSON(w, http.StatusOK, wire.Upload{UploadURL: f.signed(r, http.MethodPut, row.UploadedBy, row.ID), StorageKey: row.ID.String()})
 }
 
 func (f File) put(w http.ResponseWriter, r *http.Request) error {
-	fid, err := f.checked(r, http.MethodPut)
+	holder, fid, err := f.checked(r, http.MethodPut)
 	if err != nil {
 		return err
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(addressLife)) // a slow line; the server's own limit is for small bodies
-	if err := f.Files.Receive(r.Context(), fid, http.MaxBytesReader(w, r.Body, file.MaxBytes+1)); err != nil {
+	if err := f.Files.Receive(r.Context(), holder, fid, http.MaxBytesReader(w, r.Body, file.MaxBytes+1)); err != nil {
 		return err
 	}
 	return httpx.JSON(w, http.StatusOK, wire.FileStored{StorageKey: fid.String(), SizeBytes: max(r.ContentLength, 0)})
@@ -182,7 +184,7 @@ func (f File) downloadURL(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return httpx.JSON(w, http.StatusOK, wire.FileDownload{
-		URL: f.signed(r, http.MethodGet, fid), SizeBytes: row.SizeBytes, Filename: row.Filename, ContentType: row.ContentType,
+		URL: f.signed(r, http.MethodGet, httpx.Actor(r.Context()).ID, fid), SizeBytes: row.SizeBytes, Filename: row.Filename, ContentType: row.ContentType,
 		ExtractionStatus: present.Extraction(row.ContentType), SummaryStatus: "none",
 	})
 }
@@ -190,11 +192,11 @@ func (f File) downloadURL(w http.ResponseWriter, r *http.Request) error {
 // content serves the bytes. What a browser would run is only ever downloaded, and
 // everything is served without rights.
 func (f File) content(w http.ResponseWriter, r *http.Request) error {
-	fid, err := f.checked(r, http.MethodGet)
+	holder, fid, err := f.checked(r, http.MethodGet)
 	if err != nil {
 		return err
 	}
-	row, content, err := f.Files.Open(r.Context(), fid)
+	row, content, err := f.Files.Open(r.Context(), holder, fid)
 	if err != nil {
 		return err
 	}
@@ -231,39 +233,46 @@ func shownInline(contentType string) bool {
 	}
 }
 
-func (f File) signed(r *http.Request, method string, fid id.File) string {
+func (f File) signed(r *http.Request, method string, holder id.Participant, fid id.File) string {
 	base := f.PublicURL
 	if !strings.HasPrefix(base, "https://") {
 		base = "http://" + r.Host
 	}
 	until := strconv.FormatInt(time.Now().Add(addressLife).Unix(), 10)
-	q := url.Values{"until": {until}, "signature": {signature(f.Keys[0], method, fid, until)}}
+	q := url.Values{"holder": {holder.String()}, "until": {until}, "signature": {signature(f.Keys[0], method, holder, fid, until)}}
 	return base + "/api/files/" + fid.String() + "/content?" + q.Encode()
 }
 
-func signature(key []byte, method string, fid id.File, until string) string {
+func signature(key []byte, method string, holder id.Participant, fid id.File, until string) string {
 	h := hmac.New(sha256.New, key)
-	_, _ = h.Write([]byte(method + " " + fid.String() + " " + until)) // a hash never fails
+	_, _ = h.Write([]byte(method + " " + fid.String() + " " + holder.String() + " " + until)) // a hash never fails
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
 
-// checked is the file of a signed address. A wrong and an old one look alike.
-func (f File) checked(r *http.Request, method string) (id.File, error) {
+// checked is the file of a signed address and who holds it. A wrong and an old one
+// look alike.
+func (f File) checked(r *http.Request, method string) (access.Actor, id.File, error) {
 	fid, err := fileID(r)
 	if err != nil {
-		return fid, err
+		return access.Actor{}, fid, err
 	}
-	until, got := r.URL.Query().Get("until"), r.URL.Query().Get("signature")
+	q := r.URL.Query()
+	until, got := q.Get("until"), q.Get("signature")
 	at, err := strconv.ParseInt(until, 10, 64)
 	if err != nil || time.Now().Unix() > at {
-		return fid, errAddress
+		return access.Actor{}, fid, errAddress
+	}
+	who, err := id.Parse[id.Participant](q.Get("holder"))
+	if err != nil {
+		return access.Actor{}, fid, errAddress
 	}
 	for _, k := range f.Keys {
-		if hmac.Equal([]byte(got), []byte(signature(k, method, fid, until))) {
-			return fid, nil
+		if hmac.Equal([]byte(got), []byte(signature(k, method, who, fid, until))) {
+			holder, err := f.Files.Holder(r.Context(), who)
+			return holder, fid, err
 		}
 	}
-	return fid, errAddress
+	return access.Actor{}, fid, errAddress
 }
 
 var errAddress = fault.New(fault.Forbidden, "address_expired", "This address does not work any more: ask for a new one.")

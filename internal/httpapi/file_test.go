@@ -113,7 +113,7 @@ func TestK3_SignedAddresses(t *testing.T) {
 		"another method":    {"PUT", url},
 		"upload read":       {"GET", up.UploadURL},
 		"a later end":       {"GET", strings.Replace(url, "until=1", "until=9", 1)},
-		"a changed letter":  {"GET", url[:len(url)-1] + "!"},
+		"a changed letter":  {"GET", strings.Replace(url, "signature=", "signature=!", 1)},
 		"nothing signed":    {"GET", url[:strings.Index(url, "?")]},
 		"an end long past":  {"GET", strings.Replace(url, "until=1", "until=", 1)},
 		"an upload again":   {"PUT", up.UploadURL},
@@ -122,6 +122,69 @@ func TestK3_SignedAddresses(t *testing.T) {
 		if got := s.raw(tc.method, tc.url, "text/plain", strings.NewReader("x")); got.Code < 400 || got.Code >= 500 {
 			t.Errorf("%s: %d", name, got.Code)
 		}
+	}
+}
+
+// An address opens what its holder may open when it is used: who was removed, and an
+// agent that was switched off, hold nothing any more.
+func TestK3_SignedAddressesEndWithAccess(t *testing.T) {
+	t.Parallel()
+	s, _ := openFiles(t)
+	ada, bob := s.Person("Ada"), s.Person("Bob")
+	bot := s.Agent(ada, "Nova")
+	room := s.Room("group", ada, bob, bot)
+	path := "/api/conversations/" + room.String()
+	up := s.upload(ada, room, "a.txt", "text/plain", []byte("secret"))
+	s.do(ada, "POST", path+"/files/confirm", m{"storageKey": up.StorageKey}, 201)
+	read := func(who access.Actor) string {
+		return as[wire.FileDownload](t, s.do(who, "GET", "/api/files/"+up.StorageKey+"/download-url", nil, 200)).URL
+	}
+	write := func(who access.Actor) string {
+		return as[wire.Upload](t, s.do(who, "POST", path+"/upload-url", m{"filename": "b.txt", "contentType": "text/plain", "sizeBytes": 1}, 200)).UploadURL
+	}
+	gives := func(what, method, url string, want int) {
+		t.Helper()
+		if got := s.raw(method, url, "text/plain", strings.NewReader("b")); got.Code != want || (want != http.StatusOK && strings.Contains(got.Body.String(), "secret")) {
+			t.Errorf("%s: %d %s, want %d", what, got.Code, got.Body, want)
+		}
+	}
+	adaReads, bobReads, botReads, bobWrites, botWrites := read(ada), read(bob), read(bot), write(bob), write(bot)
+	gives("Bob reads", "GET", bobReads, http.StatusOK)
+	gives("the agent reads", "GET", botReads, http.StatusOK)
+	gives("Bob with the name of Ada", "GET", strings.Replace(bobReads, bob.ID.String(), ada.ID.String(), 1), http.StatusForbidden)
+	if err := s.Chat.RemoveMember(t.Context(), ada, room, bob.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.DB.Exec(t.Context(), `UPDATE participants SET status = 'deactivated' WHERE id = $1`, bot.ID); err != nil {
+		t.Fatal(err)
+	}
+	gives("Bob reads, removed", "GET", bobReads, http.StatusNotFound)
+	gives("Bob writes, removed", "PUT", bobWrites, http.StatusNotFound)
+	gives("the agent reads, switched off", "GET", botReads, http.StatusNotFound)
+	gives("the agent writes, switched off", "PUT", botWrites, http.StatusNotFound)
+	gives("Ada reads", "GET", adaReads, http.StatusOK)
+}
+
+// One address takes the bytes of one sender at a time.
+func TestK3_OneUploadAnAddress(t *testing.T) {
+	t.Parallel()
+	s, _ := openFiles(t)
+	ada := s.Person("Ada")
+	room := s.Room("direct", ada, s.Agent(ada, "Nova"))
+	up := as[wire.Upload](t, s.do(ada, "POST", "/api/conversations/"+room.String()+"/upload-url", m{"filename": "a.txt", "contentType": "text/plain", "sizeBytes": 5}, 200))
+	hold, read := make(chan struct{}), make(chan struct{})
+	first := make(chan int)
+	go func() { first <- s.raw("PUT", up.UploadURL, "text/plain", &slowBody{hold: hold, read: read}).Code }()
+	<-read
+	if got := s.raw("PUT", up.UploadURL, "text/plain", strings.NewReader("fives")); got.Code != http.StatusConflict || !strings.Contains(got.Body.String(), "upload_under_way") {
+		t.Errorf("a second upload meanwhile: %d %s", got.Code, got.Body)
+	}
+	close(hold)
+	if got := <-first; got != http.StatusOK {
+		t.Errorf("the first upload: %d", got)
+	}
+	if got := s.raw("PUT", up.UploadURL, "text/plain", strings.NewReader("fives")); got.Code != http.StatusOK {
+		t.Errorf("one after the other: %d %s", got.Code, got.Body)
 	}
 }
 
