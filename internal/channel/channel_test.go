@@ -246,6 +246,41 @@ func TestP8_Typing(t *testing.T) {
 	}
 }
 
+// TestP8_TypingFollowsTheMembers: who has just come is heard at once, and who is
+// out hears nothing more.
+func TestP8_TypingFollowsTheMembers(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	ada, bob, eve := b.Person("Ada"), b.Person("Bob"), b.Person("Eve")
+	conv := b.Room("group", ada, bob)
+	adaConn, eveConn, bobConn := b.dial(ada), b.dial(eve), b.dial(bob)
+	adaRoom, bobUser, eveUser := adaConn.Join(room(conv), nil), bobConn.Join(user(bob), nil), eveConn.Join(user(eve), nil)
+	adaRoom.Send("typing", nil)
+	bobUser.Expect("typing_indicator")
+	if _, err := b.Chat.AddMember(t.Context(), ada, conv, eve.ID); err != nil {
+		t.Fatal(err)
+	}
+	eveConn.Join(room(conv), nil).Send("typing", nil)
+	for {
+		if got := read[wire.TypingIndicator](t, adaRoom.Expect("typing_indicator")); got.ParticipantID == eve.ID.String() {
+			break
+		}
+	}
+	if err := b.Chat.RemoveMember(t.Context(), ada, conv, eve.ID); err != nil {
+		t.Fatal(err)
+	}
+	eveUser.Expect("removed_from_conversation")
+	bobUser.Expect("member_removed")
+	bobConn.Join(room(conv), nil).Send("typing", nil)
+	adaRoom.Expect("typing_indicator")
+	eveConn.Heartbeat()
+	for _, m := range eveUser.Pending() {
+		if m.Event == "typing_indicator" && read[wire.TypingIndicator](t, m.Payload).ParticipantID == bob.ID.String() {
+			t.Fatal("who is out hears of typing")
+		}
+	}
+}
+
 // TestP8_PresenceOfPeople: a snapshot after each join, changes to those who share
 // a room.
 func TestP8_PresenceOfPeople(t *testing.T) {

@@ -83,12 +83,17 @@ func roomEvents(rooms *Rooms, online present.Online, topic []string, ev event.Ev
 		outs := both(topic, e.To, "member_added", wire.MemberChanged{
 			ConversationID: e.ConversationID.String(), Member: present.Member(e.Member, online), Seq: e.Seq,
 		})
+		outs[0].Before = func() { rooms.membersChanged(e.ConversationID) }
 		return append(outs, isHere(e.Member, e.To, online)...), true
 	case flow.MemberRemoved:
 		left := ref(e.ConversationID, e.Seq)
 		outs := both(topic, e.To, "member_removed", wire.MemberChanged{
 			ConversationID: e.ConversationID.String(), Member: present.Member(e.Member, online), Seq: e.Seq,
 		})
+		outs[0].Before = func() {
+			rooms.membersChanged(e.ConversationID)
+			rooms.membersChanged(e.Below...)
+		}
 		return append(outs, Out{
 			Topics: userTopics([]id.Participant{e.Member.ParticipantID}), Event: "removed_from_conversation", Payload: left,
 			After: func() {

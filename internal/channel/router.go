@@ -44,8 +44,6 @@ type Router struct {
 	// executor_id. Nil refuses such joins.
 	Executor func(actor access.Actor) socket.Channel
 	Log      *slog.Logger
-
-	typists sync.Map // conversation id -> *audience, of typing in lists
 }
 
 // Route implements socket.Router: cheap, and without a look at the database.
@@ -73,15 +71,18 @@ func actorOf(m *socket.Member) access.Actor {
 }
 
 // Rooms is the registry of who has joined which room, so that somebody who loses
-// a seat loses the topic at once. Safe for concurrent use.
+// a seat loses the topic at once, and of who hears of typing there. Safe for
+// concurrent use.
 type Rooms struct {
-	mu  sync.Mutex
-	set map[id.Conversation]map[*socket.Member]id.Participant
+	mu        sync.Mutex
+	set       map[id.Conversation]map[*socket.Member]id.Participant
+	audiences map[id.Conversation]*audience
+	changes   uint64 // of members, in any room
 }
 
 // NewRooms makes an empty registry.
 func NewRooms() *Rooms {
-	return &Rooms{set: make(map[id.Conversation]map[*socket.Member]id.Participant)}
+	return &Rooms{set: make(map[id.Conversation]map[*socket.Member]id.Participant), audiences: make(map[id.Conversation]*audience)}
 }
 
 func (r *Rooms) add(c id.Conversation, m *socket.Member, p id.Participant) {

@@ -343,6 +343,42 @@ describe("a followed room", () => {
   });
 });
 
+describe("typing", () => {
+  const typed = (server: FakeServer) => server.pushes.filter((p) => p.event === "typing").length;
+
+  it("P8: is told once a second, and again at once after a message", async () => {
+    const server = new FakeServer();
+    const hub = started(server);
+    hub.follow("room");
+    hub.sendTyping("room");
+    hub.sendTyping("room");
+    expect(typed(server)).toBe(1);
+    hub.send({ conversationId: "room", content: "hello" });
+    hub.sendTyping("room");
+    expect(typed(server)).toBe(2);
+    await vi.advanceTimersByTimeAsync(1_000);
+    hub.sendTyping("room");
+    expect(typed(server)).toBe(3);
+  });
+
+  it("P8: before the room is joined is told on joining, unless that comes too late", async () => {
+    const server = new FakeServer();
+    server.reachable = false;
+    const hub = started(server);
+    hub.follow("room");
+    hub.sendTyping("room");
+    hub.sendTyping("room");
+    await vi.advanceTimersByTimeAsync(800);
+    server.connect(true);
+    expect(typed(server)).toBe(1);
+    server.drop();
+    hub.sendTyping("room");
+    await vi.advanceTimersByTimeAsync(3_000);
+    server.connect(true);
+    expect(typed(server)).toBe(1);
+  });
+});
+
 describe("the list", () => {
   it("counts a message of a closed room once, not that of the open one, and clears on reading", async () => {
     const server = new FakeServer();

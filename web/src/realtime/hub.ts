@@ -14,7 +14,7 @@ import { asApiError, RoomLink } from "./roomLink";
 import { Sender, type SendResult } from "./sender";
 import { type ChannelPort, isInternal, type MakeSocket, readReply, type SocketPort } from "./socket";
 import { createStore } from "./store";
-import { foldTyping, nextTypingSweep, nobodyTypes, readTyping, stopTyping, sweepTyping } from "./typing";
+import { foldTyping, HUMAN_TYPING_MS, nextTypingSweep, nobodyTypes, readTyping, stopTyping, sweepTyping } from "./typing";
 import { isPassing, type UploadApi, Uploads } from "./uploads";
 
 export interface HubApi {
@@ -77,6 +77,8 @@ export class Hub {
   readonly #rereadTimers = new Map<Id, ReturnType<typeof setTimeout>>();
   readonly #readUpTo = new Map<Id, string>();
   readonly #typed = new Map<Id, number>();
+  /** Typing that met a room that was not joined: when. */
+  readonly #typingWaits = new Map<Id, number>();
   #user: ChannelPort | null = null;
   #typingTimer: ReturnType<typeof setTimeout> | null = null;
   /** Rooms that are on the screen, and how often. */
@@ -188,7 +190,10 @@ export class Hub {
       now: () => this.#now(),
       onEvent: (roomId, event, payload) => this.#roomEvent(roomId, event, payload),
       onMessage: (message) => this.#landed(message),
-      onJoined: (roomId) => this.#sender.flushRoom(roomId),
+      onJoined: (roomId) => {
+        this.#sender.flushRoom(roomId);
+        this.#flushTyping(roomId);
+      },
       onRefused: (roomId, code) => this.#sender.failRoom(roomId, code),
     });
     this.#rooms.set(id, room);
@@ -275,6 +280,9 @@ export class Hub {
     this.outbox.update((b) => addItem(b, { ...rest, ...(files.length ? { files } : {}), nonce, at: new Date(this.#now()).toISOString() }));
     const item = this.outbox.get().find((x) => x.nonce === nonce);
     if (item) this.#storage.save(item);
+    // The next words are a new beginning; the message itself ends the hint of the last ones.
+    this.#typed.delete(input.conversationId);
+    this.#typingWaits.delete(input.conversationId);
     this.#sender.flushRoom(input.conversationId);
     return nonce;
   }
@@ -288,12 +296,21 @@ export class Hub {
     this.#sender.discard(nonce);
   }
 
-  /** At most one signal a second; lost ones do not matter. */
+  /** At most one signal a second. In a room that is not joined yet the newest waits, so that a few quick words in a room just opened are seen too. */
   sendTyping(id: Id): void {
     const now = this.#now();
     if (now - (this.#typed.get(id) ?? 0) < TYPING_EVERY_MS) return;
-    this.#typed.set(id, now);
-    this.#rooms.get(id)?.push("typing", {});
+    if (this.#rooms.get(id)?.push("typing", {})) {
+      this.#typed.set(id, now);
+      this.#typingWaits.delete(id);
+    } else this.#typingWaits.set(id, now);
+  }
+
+  /** Tells what was typed before the room was joined, while others would still show it. */
+  #flushTyping(id: Id): void {
+    const at = this.#typingWaits.get(id);
+    this.#typingWaits.delete(id);
+    if (at !== undefined && this.#now() - at < HUMAN_TYPING_MS) this.sendTyping(id);
   }
 
   /** Cheap to call often: only what is new since the last time is told to the server. */

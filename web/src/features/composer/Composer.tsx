@@ -40,13 +40,12 @@ type Props = {
   reply: { id: string; name: string; text: string } | null;
   onCancelReply: () => void;
   onSend: (content: string, files: readonly File[]) => void;
-  /** Called at most once a second while somebody writes. */
+  /** At every change of the text while there is any. */
   onTyping: () => void;
   offline: boolean;
   handle: Ref<ComposerHandle>;
 };
 
-const TYPING_EVERY_MS = 1000;
 const MAX_HEIGHT = 220;
 
 /** Where one writes. Give it `key={roomId}`: the draft belongs to the room. */
@@ -55,7 +54,6 @@ export function Composer({ roomId, title, people, reply, onCancelReply, onSend, 
   const listId = useId();
   const box = useRef<HTMLTextAreaElement>(null);
   const mirror = useRef<HTMLDivElement>(null);
-  const lastTyping = useRef(0);
   const [text, setText] = useState(() => readDraft(roomId));
   const [caret, setCaret] = useState(text.length);
   const [dismissed, setDismissed] = useState(-1);
@@ -105,10 +103,7 @@ export function Composer({ roomId, title, people, reply, onCancelReply, onSend, 
     setCaret(at);
     setPicked(0);
     writeDraft(roomId, next);
-    if (next.trim() && Date.now() - lastTyping.current >= TYPING_EVERY_MS) {
-      lastTyping.current = Date.now();
-      onTyping();
-    }
+    if (next.trim()) onTyping();
   };
 
   // At once: a key that is pressed next must find the caret behind what was put in.
@@ -132,7 +127,6 @@ export function Composer({ roomId, title, people, reply, onCancelReply, onSend, 
     setText("");
     setCaret(0);
     writeDraft(roomId, "");
-    lastTyping.current = 0;
     box.current?.focus();
   };
 
