@@ -154,9 +154,9 @@ func cycle(ctx context.Context, db *pg.DB, q *claim.Queue[item], agent id.Partic
 	if err != nil || len(got) == 0 {
 		return 0, err
 	}
-	held, rooms := make([]claim.Held, len(got)), make([]id.Conversation, len(got))
+	held, ids, rooms := make([]claim.Held, len(got)), make([]id.QueueItem, len(got)), make([]id.Conversation, len(got))
 	for n, i := range got {
-		held[n], rooms[n] = claim.Held{ID: i.ID, Generation: i.Generation}, i.ConversationID
+		held[n], ids[n], rooms[n] = claim.Held{ID: i.ID, Generation: i.Generation}, i.ID, i.ConversationID
 	}
 	for range 2 {
 		if _, err := q.Extend(ctx, db, me, held...); err != nil {
@@ -164,7 +164,7 @@ func cycle(ctx context.Context, db *pg.DB, q *claim.Queue[item], agent id.Partic
 		}
 	}
 	return len(got), db.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
-		if _, err := q.FinishAll(ctx, tx, me, held...); err != nil {
+		if _, err := q.Remove(ctx, tx, ids...); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `INSERT INTO churned (agent_id, conversation_id, message_id)

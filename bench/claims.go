@@ -273,12 +273,12 @@ func (s *claimStage) inGo(ctx context.Context, q *claim.Queue[item], what string
 
 // finish ends the claims of one batch.
 func (s *claimStage) finish(ctx context.Context, q *claim.Queue[item], got []item) error {
-	held := make([]claim.Held, len(got))
+	ids := make([]id.QueueItem, len(got))
 	for n, i := range got {
-		held[n] = claim.Held{ID: i.ID, Generation: i.Generation}
+		ids[n] = i.ID
 	}
 	return s.db.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
-		_, err := q.FinishAll(ctx, tx, s.me, held...)
+		_, err := q.Remove(ctx, tx, ids...)
 		return err
 	})
 }

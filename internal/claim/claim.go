@@ -7,7 +7,7 @@
 // index, so that claim and extend are HOT updates (decision 12):
 //
 //	id uuid PRIMARY KEY, seq bigint GENERATED ALWAYS AS IDENTITY,
-//	agent_id uuid, conversation_id uuid (either may have another name),
+//	agent_id uuid, conversation_id uuid (left out in a queue without conversations),
 //	inserted_at, lease_until, claimed_at, seen_at, answered_at timestamptz(6),
 //	generation bigint NOT NULL DEFAULT 0, executor_id uuid, attempt integer NOT NULL DEFAULT 0
 //
@@ -76,12 +76,10 @@ type Held struct {
 
 // Table describes a queue table.
 type Table struct {
-	Name               string
-	AgentColumn        string   // default agent_id
-	ConversationColumn string   // default conversation_id
-	NoConversations    bool     // rows are independent: no order, any number in flight
-	BoundColumn        string   // the one executor that may claim the row; NULL = any
-	Payload            []string // further columns that T has
+	Name            string
+	NoConversations bool     // rows are independent: no order, any number in flight
+	BoundColumn     string   // the one executor that may claim the row; NULL = any
+	Payload         []string // further columns that T has
 	// Barred is a condition over the candidate row c under which it is not claimed now,
 	// because work elsewhere excludes it; SQL text of the house, "" for none.
 	Barred string
@@ -180,55 +178,22 @@ func (q *Queue[T]) Extend(ctx context.Context, db pg.Querier, executor id.Execut
 	return rows, nil
 }
 
-// MarkSeen notes that the executor has taken notice, without renewing the lease.
-// It returns the claims that the executor still holds.
-func (q *Queue[T]) MarkSeen(ctx context.Context, db pg.Querier, executor id.Executor, held ...Held) ([]T, error) {
-	if len(held) == 0 {
-		return nil, nil
-	}
-	ids, generations := split(held)
-	rows, err := q.collect(ctx, db, q.sql.seen, ids, executor, generations)
-	if err != nil {
-		return nil, fmt.Errorf("mark claims seen: %w", err)
-	}
-	return rows, nil
-}
-
-// MarkAnswered notes that the answer is stored, so that the row is never offered
-// again: release leaves it to Expire, and its owner closes it (decision 14).
-// Repeating it changes nothing. A claim that is lost gives ErrLost.
-func (q *Queue[T]) MarkAnswered(ctx context.Context, tx *pg.Tx, executor id.Executor, h Held) (T, error) {
-	return q.one(ctx, tx, "mark claim answered", q.sql.answered, h.ID, executor, h.Generation)
-}
-
 // Hold locks a claimed row and proves that the executor holds it. A claim that is
 // lost gives ErrLost. Take it after the lock of the conversation's row.
 func (q *Queue[T]) Hold(ctx context.Context, tx *pg.Tx, executor id.Executor, h Held) (T, error) {
-	return q.one(ctx, tx, "hold claim", q.sql.hold, h.ID, executor, h.Generation)
-}
-
-// Finish deletes a claimed row and returns it; the caller writes what became of it
-// in the same transaction. A claim that is lost gives ErrLost and deletes nothing.
-func (q *Queue[T]) Finish(ctx context.Context, tx *pg.Tx, executor id.Executor, h Held) (T, error) {
-	return q.one(ctx, tx, "finish claim", q.sql.finish, h.ID, executor, h.Generation)
-}
-
-// FinishAll is Finish for the rows of one turn, in one statement. If any claim is
-// lost the error is ErrLost; the caller then rolls back.
-func (q *Queue[T]) FinishAll(ctx context.Context, tx *pg.Tx, executor id.Executor, held ...Held) ([]T, error) {
-	ids, generations := split(held)
-	rows, err := q.collect(ctx, tx, q.sql.finishAll, ids, executor, generations)
+	rows, err := q.collect(ctx, tx, q.sql.hold, h.ID, executor, h.Generation)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("finish claims: %w", err)
-	case len(rows) != len(held):
-		return nil, fmt.Errorf("finish claims: %w", ErrLost)
+		return *new(T), fmt.Errorf("hold claim: %w", err)
+	case len(rows) == 0:
+		return *new(T), fmt.Errorf("hold claim: %w", ErrLost)
 	}
-	return rows, nil
+	return rows[0], nil
 }
 
 // Remove deletes rows whoever holds them and returns them: for the owner of the
-// queue, after Expire, a stop or a deletion.
+// queue, after Hold, Expire, a stop or a deletion. What became of them is written in
+// the same transaction.
 func (q *Queue[T]) Remove(ctx context.Context, tx *pg.Tx, ids ...id.QueueItem) ([]T, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -238,17 +203,6 @@ func (q *Queue[T]) Remove(ctx context.Context, tx *pg.Tx, ids ...id.QueueItem) (
 		return nil, fmt.Errorf("remove queue rows: %w", err)
 	}
 	return rows, nil
-}
-
-func (q *Queue[T]) one(ctx context.Context, db pg.Querier, what, sql string, args ...any) (T, error) {
-	rows, err := q.collect(ctx, db, sql, args...)
-	switch {
-	case err != nil:
-		return *new(T), fmt.Errorf("%s: %w", what, err)
-	case len(rows) == 0:
-		return *new(T), fmt.Errorf("%s: %w", what, ErrLost)
-	}
-	return rows[0], nil
 }
 
 // collect runs a statement that returns queue rows and orders them by seq:

@@ -148,9 +148,9 @@ func churn(ctx context.Context, db *pg.DB, q *queue, agent id.Participant, me id
 	if err != nil {
 		return err
 	}
-	all := make([]claim.Held, len(got))
+	all, ids := make([]claim.Held, len(got)), make([]id.QueueItem, len(got))
 	for n, i := range got {
-		all[n] = held(i)
+		all[n], ids[n] = held(i), i.ID
 	}
 	for range 2 { // one statement for all leases, as a heartbeat does
 		if _, err := q.Extend(ctx, db, me, all...); err != nil {
@@ -158,7 +158,7 @@ func churn(ctx context.Context, db *pg.DB, q *queue, agent id.Participant, me id
 		}
 	}
 	return db.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
-		if _, err := q.FinishAll(ctx, tx, me, all...); err != nil {
+		if _, err := q.Remove(ctx, tx, ids...); err != nil {
 			return err
 		}
 		rooms := make([]id.Conversation, len(got))

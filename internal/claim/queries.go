@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// The statements are templates over {table}, {agent}, {room} and {columns}. Three
+// The statements are templates over {table}, {room} and {columns}. Three
 // rules keep their plans fast however the table grows (design: infra A3):
 //   - rows to lock are found by (agent, seq), never in the order of the primary key,
 //     which would walk past every row;
@@ -25,12 +25,12 @@ SET lease_until = now() + make_interval(secs => $3::float8), claimed_at = now(),
     generation = q.generation + 1, attempt = q.attempt + 1, executor_id = $2::uuid
 WHERE q.id = ANY(ARRAY(
     SELECT c.id FROM {table} AS c
-    WHERE c.{agent} = $1::uuid AND c.lease_until IS NULL{bound}{oldest}{barred}
+    WHERE c.agent_id = $1::uuid AND c.lease_until IS NULL{bound}{oldest}{barred}
     ORDER BY c.seq LIMIT {limit} FOR UPDATE SKIP LOCKED))
 RETURNING {columns}`
 
 	clauseOldest = `
-      AND c.seq <= (SELECT min(o.seq) FROM {table} AS o WHERE o.{room} = c.{room} AND o.{agent} = c.{agent})`
+      AND c.seq <= (SELECT min(o.seq) FROM {table} AS o WHERE o.{room} = c.{room} AND o.agent_id = c.agent_id)`
 
 	clauseBound = ` AND (c.{only} IS NULL OR c.{only} = $2::uuid)`
 
@@ -39,12 +39,9 @@ SET lease_until = now() + make_interval(secs => $3::float8), claimed_at = now(),
     generation = q.generation + 1, attempt = q.attempt + 1, executor_id = $2::uuid
 WHERE q.id = ANY(ARRAY(
     SELECT c.id FROM {table} AS c
-    WHERE c.{room} = ANY($4::uuid[]) AND c.{agent} = $1::uuid AND c.lease_until IS NULL{bound}
+    WHERE c.{room} = ANY($4::uuid[]) AND c.agent_id = $1::uuid AND c.lease_until IS NULL{bound}
     ORDER BY c.seq LIMIT 200 FOR UPDATE SKIP LOCKED))
 RETURNING {columns}`
-
-	// A claim is held by its executor and, when the caller names one, in its generation.
-	clauseHeldOne = `q.id = $1::uuid AND q.executor_id = $2::uuid AND q.lease_until IS NOT NULL AND $3::bigint IN (0, q.generation)`
 
 	// Statements over several rows lock them in the order of id before they change
 	// any, so that two of them never wait for each other.
@@ -52,23 +49,14 @@ RETURNING {columns}`
 	clauseInOrder  = ` ORDER BY c.id FOR UPDATE)) RETURNING {columns}`
 	clauseHeldMany = clauseWhere + `c.id = ANY($1::uuid[]) AND c.executor_id = $2::uuid AND c.lease_until IS NOT NULL
     AND ($3::bigint[])[array_position($1::uuid[], c.id)] IN (0, c.generation)` + clauseInOrder
-	clauseExecutors = `c.{agent} = $1::uuid AND c.executor_id = $2::uuid AND c.lease_until IS NOT NULL`
 
 	queryExtend = `UPDATE {table} AS q
 SET lease_until = LEAST(now() + make_interval(secs => $4::float8), q.claimed_at + make_interval(secs => $5::float8)),
     seen_at = COALESCE(q.seen_at, now())` + clauseHeldMany
 
-	querySeen = `UPDATE {table} AS q SET seen_at = COALESCE(q.seen_at, now())` + clauseHeldMany
-
-	queryAnswered = `UPDATE {table} AS q
-SET answered_at = COALESCE(q.answered_at, now()), seen_at = COALESCE(q.seen_at, now())
-WHERE ` + clauseHeldOne + ` RETURNING {columns}`
-
-	queryHold = `SELECT {columns} FROM {table} AS q WHERE ` + clauseHeldOne + ` FOR UPDATE`
-
-	queryFinish = `DELETE FROM {table} AS q WHERE ` + clauseHeldOne + ` RETURNING {columns}`
-
-	queryFinishAll = `DELETE FROM {table} AS q` + clauseHeldMany
+	// A claim is held by its executor and, when the caller names one, in its generation.
+	queryHold = `SELECT {columns} FROM {table} AS q
+WHERE q.id = $1::uuid AND q.executor_id = $2::uuid AND q.lease_until IS NOT NULL AND $3::bigint IN (0, q.generation) FOR UPDATE`
 
 	queryRemove = `DELETE FROM {table} AS q` + clauseWhere + `c.id = ANY($1::uuid[])` + clauseInOrder
 
@@ -79,8 +67,6 @@ SET lease_until = CASE WHEN q.answered_at IS NULL THEN NULL ELSE LEAST(q.lease_u
     claimed_at = CASE WHEN q.answered_at IS NULL THEN NULL ELSE q.claimed_at END`
 
 	queryRelease          = queryOpen + clauseHeldMany
-	queryReleaseExecutor  = queryOpen + clauseWhere + clauseExecutors + clauseInOrder
-	queryReleaseUnseen    = queryOpen + clauseWhere + clauseExecutors + ` AND c.seen_at IS NULL` + clauseInOrder
 	queryReleaseAllUnseen = queryOpen + clauseWhere + `c.lease_until IS NOT NULL AND c.seen_at IS NULL` + clauseInOrder
 	queryReopen           = queryOpen + clauseWhere + `c.id = ANY($1::uuid[]) AND c.lease_until IS NOT NULL` + clauseInOrder
 
@@ -88,51 +74,38 @@ SET lease_until = CASE WHEN q.answered_at IS NULL THEN NULL ELSE LEAST(q.lease_u
 ORDER BY q.lease_until LIMIT 200 FOR UPDATE SKIP LOCKED`
 
 	queryClaims = `SELECT {columns} FROM {table} AS q
-WHERE q.{agent} = $1::uuid AND q.executor_id = $2::uuid AND q.lease_until IS NOT NULL ORDER BY q.seq LIMIT 500`
-
-	queryInConversation = `SELECT {columns} FROM {table} AS q
-WHERE q.{room} = $2::uuid AND q.{agent} = $1::uuid ORDER BY q.seq LIMIT 500`
+WHERE q.agent_id = $1::uuid AND q.executor_id = $2::uuid AND q.lease_until IS NOT NULL ORDER BY q.seq LIMIT 500`
 )
 
 type statements struct {
-	claim                                                          [MaxBatch + 1]string
-	merge, extend, seen, answered, hold, finish, finishAll, remove string
-	release, releaseExecutor, releaseUnseen, releaseAllUnseen      string
-	reopen, expire, claims, inConversation                         string
+	claim                                             [MaxBatch + 1]string
+	merge, extend, hold, remove                       string
+	release, releaseAllUnseen, reopen, expire, claims string
 }
 
 func build(t Table) statements {
-	name := func(s, otherwise string) string {
-		if s == "" {
-			s = otherwise
-		}
-		return pgx.Identifier{s}.Sanitize()
-	}
-	agent, room := name(t.AgentColumn, "agent_id"), name(t.ConversationColumn, "conversation_id")
-	columns := []string{"q.id", "q.seq", "q." + agent + " AS agent_id", "q." + room + " AS conversation_id", "q.generation", "q.attempt",
+	name := func(s string) string { return pgx.Identifier{s}.Sanitize() }
+	columns := []string{"q.id", "q.seq", "q.agent_id", "q.conversation_id", "q.generation", "q.attempt",
 		"q.executor_id", "q.inserted_at", "q.lease_until", "q.claimed_at", "q.seen_at", "q.answered_at"}
-	oldest := clauseOldest
+	oldest, room := clauseOldest, "conversation_id"
 	if t.NoConversations {
 		columns[3], oldest, room = "NULL::uuid AS conversation_id", "", "id"
 	}
 	for _, c := range t.Payload {
-		columns = append(columns, "q."+name(c, ""))
+		columns = append(columns, "q."+name(c))
 	}
 	bound := ""
 	if t.BoundColumn != "" {
-		bound = strings.ReplaceAll(clauseBound, "{only}", name(t.BoundColumn, ""))
+		bound = strings.ReplaceAll(clauseBound, "{only}", name(t.BoundColumn))
 	}
 	barred := ""
 	if t.Barred != "" {
 		barred = " AND NOT " + t.Barred
 	}
-	fill := strings.NewReplacer("{barred}", barred, "{table}", name(t.Name, ""), "{agent}", agent, "{room}", room, "{bound}", bound, "{columns}", strings.Join(columns, ", ")).Replace
+	fill := strings.NewReplacer("{barred}", barred, "{table}", name(t.Name), "{room}", room, "{bound}", bound, "{columns}", strings.Join(columns, ", ")).Replace
 	s := statements{
-		merge: fill(queryMerge), extend: fill(queryExtend), seen: fill(querySeen), answered: fill(queryAnswered),
-		hold: fill(queryHold), finish: fill(queryFinish), finishAll: fill(queryFinishAll), remove: fill(queryRemove), release: fill(queryRelease),
-		releaseExecutor: fill(queryReleaseExecutor), releaseUnseen: fill(queryReleaseUnseen),
-		releaseAllUnseen: fill(queryReleaseAllUnseen), reopen: fill(queryReopen), expire: fill(queryExpire),
-		claims: fill(queryClaims), inConversation: fill(queryInConversation),
+		merge: fill(queryMerge), extend: fill(queryExtend), hold: fill(queryHold), remove: fill(queryRemove), release: fill(queryRelease),
+		releaseAllUnseen: fill(queryReleaseAllUnseen), reopen: fill(queryReopen), expire: fill(queryExpire), claims: fill(queryClaims),
 	}
 	for n := 1; n <= MaxBatch; n++ {
 		s.claim[n] = fill(strings.Replace(strings.Replace(queryClaim, "{oldest}", oldest, 1), "{limit}", strconv.Itoa(n), 1))
@@ -143,6 +116,5 @@ func build(t Table) statements {
 // All lists every statement, for the test that plans them against the schema.
 func (q *Queue[T]) All() []string {
 	s := q.sql
-	return []string{s.claim[1], s.claim[MaxBatch], s.merge, s.extend, s.seen, s.answered, s.hold, s.finish, s.finishAll, s.remove, s.release,
-		s.releaseExecutor, s.releaseUnseen, s.releaseAllUnseen, s.reopen, s.expire, s.claims, s.inConversation}
+	return []string{s.claim[1], s.claim[MaxBatch], s.merge, s.extend, s.hold, s.remove, s.release, s.releaseAllUnseen, s.reopen, s.expire, s.claims}
 }

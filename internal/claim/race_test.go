@@ -183,7 +183,7 @@ func end(ctx context.Context, t *testing.T, db *pg.DB, q *queue, me id.Executor,
 				}
 				continue
 			}
-			if _, err := q.Finish(ctx, tx, me, held(i)); err != nil {
+			if err := finishTx(ctx, tx, q, me, i); err != nil {
 				return err
 			}
 		}

@@ -21,18 +21,6 @@ func (q *Queue[T]) Release(ctx context.Context, db pg.Querier, executor id.Execu
 	return q.released(ctx, db, q.sql.release, ids, executor, generations)
 }
 
-// ReleaseExecutor gives back all claims of one executor: it was replaced, went
-// offline or deregistered.
-func (q *Queue[T]) ReleaseExecutor(ctx context.Context, db pg.Querier, agent id.Participant, executor id.Executor) ([]T, error) {
-	return q.released(ctx, db, q.sql.releaseExecutor, agent, executor)
-}
-
-// ReleaseUnseen gives back the claims of one executor that it never took notice
-// of: its socket ended.
-func (q *Queue[T]) ReleaseUnseen(ctx context.Context, db pg.Querier, agent id.Participant, executor id.Executor) ([]T, error) {
-	return q.released(ctx, db, q.sql.releaseUnseen, agent, executor)
-}
-
 // ReleaseAllUnseen gives back every claim that nobody took notice of: the server
 // starts, so no socket that got them is left. It reads the whole table once.
 func (q *Queue[T]) ReleaseAllUnseen(ctx context.Context, db pg.Querier) ([]T, error) {
@@ -80,16 +68,6 @@ func (q *Queue[T]) Claims(ctx context.Context, db pg.Querier, agent id.Participa
 	rows, err := q.collect(ctx, db, q.sql.claims, agent, executor)
 	if err != nil {
 		return nil, fmt.Errorf("list claims: %w", err)
-	}
-	return rows, nil
-}
-
-// InConversation lists up to 500 rows of one agent in one conversation, open and
-// claimed, in order.
-func (q *Queue[T]) InConversation(ctx context.Context, db pg.Querier, agent id.Participant, conversation id.Conversation) ([]T, error) {
-	rows, err := q.collect(ctx, db, q.sql.inConversation, agent, conversation)
-	if err != nil {
-		return nil, fmt.Errorf("list queue of conversation: %w", err)
 	}
 	return rows, nil
 }
