@@ -7,9 +7,13 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -178,6 +182,61 @@ func TestK3_ShareFileFromTheWorkingFolder(t *testing.T) {
 	call(t, s.URL, owner, "GET", "/api/agents/"+made.ID+"/tool-calls", nil, 200, &seen)
 	if len(seen.ToolCalls) < 5 {
 		t.Errorf("recorded %+v", seen.ToolCalls)
+	}
+	model.calls <- ""
+}
+
+// TestK3_ShareFileIsPostedOnce: the answer that a file was posted gets lost on its way to
+// our bridge; the model makes the call again, and the room shows one file.
+func TestK3_ShareFileIsPostedOnce(t *testing.T) {
+	t.Parallel()
+	s := apptest.New(t)
+	owner, _ := person(t, s.URL)
+	var made struct{ ID, APIKey string }
+	call(t, s.URL, owner, "POST", "/api/agents", map[string]any{"displayName": "Bot"}, 0, &made)
+	var room struct{ ID string }
+	call(t, s.URL, owner, "POST", "/api/conversations", map[string]any{"type": "direct", "memberIds": []string{made.ID}}, 0, &room)
+	to, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cut atomic.Bool
+	proxy := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		ModifyResponse: func(r *http.Response) error {
+			if cut.Load() && strings.HasSuffix(r.Request.URL.Path, "/files/confirm") {
+				panic(http.ErrAbortHandler)
+			}
+			return nil
+		},
+	})
+	t.Cleanup(proxy.Close)
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "work"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "work", "report.txt"), []byte("forty-two"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	model := serve(t, proxy.URL, made.ID, made.APIKey, dir)
+	call(t, s.URL, owner, "POST", "/api/conversations/"+room.ID+"/messages", map[string]any{"content": "share it"}, 0, nil)
+	const args = `{"path":"report.txt","conversation_id":"current","caption":"here"}`
+	cut.Store(true)
+	if r := model.call("share_file", args); !r.IsError || !strings.Contains(r.Text, "make the same call again") {
+		t.Errorf("a lost answer: %+v", r)
+	}
+	cut.Store(false)
+	var first, other struct{ Status, MessageID, FileID string }
+	if r := model.call("share_file", args); r.IsError || json.Unmarshal([]byte(r.Text), &first) != nil || first.Status != "shared" || first.FileID == "" {
+		t.Errorf("the same call again: %+v", r)
+	}
+	var files struct{ Files []struct{ ID, MessageID string } }
+	call(t, s.URL, owner, "GET", "/api/conversations/"+room.ID+"/files", nil, 200, &files)
+	if len(files.Files) != 1 || files.Files[0].MessageID != first.MessageID || files.Files[0].ID != first.FileID {
+		t.Errorf("the room shows %+v, the model knows %+v", files.Files, first)
+	}
+	if r := model.call("share_file", `{"path":"report.txt","conversation_id":"current","caption":"again"}`); r.IsError || json.Unmarshal([]byte(r.Text), &other) != nil || other.MessageID == first.MessageID {
+		t.Errorf("with other words it is another message: %+v", r)
 	}
 	model.calls <- ""
 }

@@ -182,6 +182,16 @@ func DeleteTx(ctx context.Context, tx *pg.Tx, fid id.File) (bool, error) {
 	return tag.RowsAffected() == 1, nil
 }
 
+// ForgetUnkeptTx is DeleteTx for an upload; false, and nothing happens, when a message
+// shows it.
+func ForgetUnkeptTx(ctx context.Context, tx *pg.Tx, fid id.File) (bool, error) {
+	tag, err := tx.Exec(ctx, forgetUnkeptSQL, fid)
+	if err != nil {
+		return false, fmt.Errorf("forget upload: %w", err)
+	}
+	return tag.RowsAffected() == 1, nil
+}
+
 // ForgetTx forgets at most limit files whose message or room was deleted, and
 // uploads of yesterday that no message shows; it counts them.
 func ForgetTx(ctx context.Context, tx *pg.Tx, limit int) (int64, error) {

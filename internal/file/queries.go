@@ -22,6 +22,8 @@ const (
 
 	deleteSQL = `DELETE FROM files WHERE id = $1::uuid`
 
+	forgetUnkeptSQL = `DELETE FROM files WHERE id = $1::uuid AND state <> 'kept'`
+
 	storedBytesSQL = `SELECT coalesce(sum(size_bytes), 0)::bigint FROM files WHERE organization_id = $1::uuid`
 
 	forgetSQL = `DELETE FROM files WHERE id IN (

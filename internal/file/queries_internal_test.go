@@ -10,7 +10,7 @@ import (
 // TestM2_StatementsPlan plans every statement against the migrated schema.
 func TestM2_StatementsPlan(t *testing.T) {
 	t.Parallel()
-	for _, sql := range []string{lockCountSQL, countUnkeptSQL, insertSQL, getSQL, storedSQL, lockSQL, keepSQL, deleteSQL, storedBytesSQL, leftoversSQL, goneSQL} {
+	for _, sql := range []string{lockCountSQL, countUnkeptSQL, insertSQL, getSQL, storedSQL, lockSQL, keepSQL, deleteSQL, forgetUnkeptSQL, storedBytesSQL, leftoversSQL, goneSQL} {
 		if plan := pgtest.Plan(t, sql); strings.Contains(plan, "Seq Scan on files ") {
 			t.Errorf("reads a whole table:\n%s\n%s", sql, plan)
 		}

@@ -181,6 +181,9 @@ type Shared struct {
 	ID         id.File
 	Caption    string
 	DurationMS int64
+	// Key names the call, as of any post: the same key gives the first message again,
+	// and what was uploaded for it a second time is forgotten. "" names none.
+	Key string
 }
 
 // Confirm posts the message that shows the file, once: the same call again gives
@@ -205,16 +208,42 @@ func (f *Files) Confirm(ctx context.Context, actor access.Actor, conv id.Convers
 	if err != nil {
 		return view.Message{}, err
 	}
-	out, err := f.Chat.Post(ctx, actor, Post{ConversationID: conv, Content: content, ContentType: fileType, Files: []id.File{row.ID}})
+	out, err := f.Chat.Post(ctx, actor, Post{ConversationID: conv, Content: content, ContentType: fileType, Files: []id.File{row.ID}, ClientKey: s.Key})
 	if err != nil && fault.Is(err, "already_shared") { // the same call, a moment earlier
 		if row, again := file.Get(ctx, f.DB, s.ID); again == nil && row.State == file.Kept {
 			return view.OneMessage(ctx, f.DB, row.MessageID)
 		}
 	}
-	if err == nil && out.Suppressed {
-		err = errTurnEnded
+	return f.posted(ctx, row.ID, out, err)
+}
+
+// posted is what came of the message that was to show a file. Where the same key had
+// posted one before, the file was sent for nothing.
+func (f *Files) posted(ctx context.Context, fid id.File, out Posted, err error) (view.Message, error) {
+	switch {
+	case err != nil:
+		return view.Message{}, err
+	case out.Suppressed:
+		return view.Message{}, errTurnEnded
+	case out.Duplicate:
+		f.forget(ctx, fid)
 	}
-	return out.Message, err
+	return out.Message, nil
+}
+
+// forget drops an upload that no message shows. What fails here is done by Tidy.
+func (f *Files) forget(ctx context.Context, fid id.File) {
+	var unkept bool
+	err := f.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) (err error) {
+		unkept, err = file.ForgetUnkeptTx(ctx, tx, fid)
+		return err
+	})
+	if err != nil {
+		f.Log.WarnContext(ctx, "an upload is forgotten later", slog.String("file_id", fid.String()), slog.Any("error", err))
+	}
+	if unkept {
+		f.dropBytes(ctx, fid)
+	}
 }
 
 var errTurnEnded = fault.New(fault.Conflict, "turn_ended", "You have ended this turn silently: nothing more is posted.")
@@ -333,10 +362,7 @@ func (f *Files) Forward(ctx context.Context, actor access.Actor, fid id.File, to
 	out, err := f.Chat.Post(ctx, actor, Post{
 		ConversationID: to, Content: text, ContentType: fileType, Files: []id.File{row.ID}, ClientKey: key, Metadata: json.RawMessage(`{"forwarded":true}`),
 	})
-	if err == nil && out.Suppressed {
-		err = errTurnEnded
-	}
-	return out.Message, err // a copy that no message keeps is tidied away
+	return f.posted(ctx, row.ID, out, err) // a copy that no message keeps is tidied away
 }
 
 // Delete takes a file away for everybody: who shared it, the owner of the agent that

@@ -94,6 +94,8 @@ func (f File) put(w http.ResponseWriter, r *http.Request) error {
 	return httpx.JSON(w, http.StatusOK, wire.FileStored{StorageKey: fid.String(), SizeBytes: max(r.ContentLength, 0)})
 }
 
+// confirm answers 201 with the message; the same Idempotency-Key gives it again, also
+// for bytes that were sent a second time.
 func (f File) confirm(w http.ResponseWriter, r *http.Request) error {
 	conv, err := roomID(r)
 	if err != nil {
@@ -107,7 +109,7 @@ func (f File) confirm(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fault.ErrNotFound
 	}
-	m, err := f.Files.Confirm(r.Context(), httpx.Actor(r.Context()), conv, flow.Shared{ID: fid, Caption: in.Caption, DurationMS: in.DurationMS})
+	m, err := f.Files.Confirm(r.Context(), httpx.Actor(r.Context()), conv, flow.Shared{ID: fid, Caption: in.Caption, DurationMS: in.DurationMS, Key: r.Header.Get("Idempotency-Key")})
 	if err != nil {
 		return err
 	}

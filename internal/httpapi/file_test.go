@@ -96,6 +96,38 @@ func TestK3_ShareAFile(t *testing.T) {
 	s.do(s.Person("Eve"), "GET", "/api/files/"+content.AttachmentID+"/download-url", nil, 404)
 }
 
+// Who does not know whether a file was posted sends it again under the same key: it is
+// posted once, and the bytes that came for nothing are gone.
+func TestP8_AKeySharesAFileOnce(t *testing.T) {
+	t.Parallel()
+	s, files := openFiles(t)
+	ada := s.Person("Ada")
+	bot := s.Agent(ada, "Nova")
+	room, other := s.Room("direct", ada, bot), s.Room("group", ada, bot)
+	share := func(room id.Conversation, want int) (wire.Upload, json.RawMessage) {
+		up := s.upload(bot, room, "a.txt", "text/plain", []byte("once"))
+		return up, s.do(bot, "POST", "/api/conversations/"+room.String()+"/files/confirm", m{"storageKey": up.StorageKey}, want, "Idempotency-Key", "k")
+	}
+	up, raw := share(room, 201)
+	first := as[wire.Message](t, raw)
+	spare, raw := share(room, 201)
+	if again := as[wire.Message](t, raw); again.ID != first.ID || again.FileAttachments[0].ID != up.StorageKey {
+		t.Errorf("shared twice: %+v and %+v", first, again)
+	}
+	if _, err := files.Blobs.Open(spare.StorageKey); err == nil {
+		t.Error("the bytes that no message shows are kept")
+	}
+	if _, err := files.Blobs.Open(up.StorageKey); err != nil {
+		t.Errorf("the shared bytes: %v", err)
+	}
+	if n := s.Count(`SELECT count(*)::int FROM files`); n != 1 {
+		t.Errorf("%d files are known", n)
+	}
+	if _, raw := share(other, 409); !strings.Contains(string(raw), "key_reused") {
+		t.Errorf("a key of another room: %s", raw)
+	}
+}
+
 func TestK3_SignedAddresses(t *testing.T) {
 	t.Parallel()
 	s, _ := openFiles(t)

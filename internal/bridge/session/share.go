@@ -60,10 +60,16 @@ func (b *toolbox) shareFile(ctx context.Context, in map[string]any) backend.Tool
 	if kind == "" {
 		kind = http.DetectContentType(content)
 	}
-	out, err := b.agent.upload(ctx, to.ConversationID, name, kind, caption, content)
+	// A file that is shared again because the answer was lost, or because the turn runs
+	// again, is posted once.
+	key := onceKey(b.item.ID, to.ConversationID, name, caption, string(content))
+	out, err := b.agent.upload(ctx, to.ConversationID, key, name, kind, caption, content)
 	if err != nil {
 		if ctx.Err() != nil {
 			return toolError("The file was not sent in time.")
+		}
+		if errors.Is(err, errUnknown) {
+			return toolError(errUnknown.Error())
 		}
 		return toolError("The file was not shared: " + err.Error())
 	}
@@ -79,8 +85,9 @@ type shared struct {
 	SizeBytes int    `json:"sizeBytes"`
 }
 
-// upload sends a file to a room in the three steps of the contract (3.3).
-func (a *Agent) upload(ctx context.Context, room, name, kind, caption string, content []byte) (shared, error) {
+// upload sends a file to a room in the three steps of the contract (3.3). key names
+// the message: the same key gives the first one again.
+func (a *Agent) upload(ctx context.Context, room, key, name, kind, caption string, content []byte) (shared, error) {
 	base := "/api/conversations/" + url.PathEscape(room)
 	var slot struct {
 		UploadURL  string `json:"uploadUrl"`
@@ -103,7 +110,10 @@ func (a *Agent) upload(ctx context.Context, room, name, kind, caption string, co
 			ID string `json:"id"`
 		} `json:"fileAttachments"`
 	}
-	if err := a.api.call(ctx, "POST", base+"/files/confirm", about, &m); err != nil {
+	if err := a.api.callHeader(ctx, "POST", base+"/files/confirm", map[string]string{"Idempotency-Key": key}, about, &m); err != nil {
+		if _, answered := errors.AsType[*StatusError](err); !answered {
+			return shared{}, errUnknown
+		}
 		return shared{}, err
 	}
 	out := shared{Status: "shared", MessageID: m.ID, Filename: name, SizeBytes: len(content)}
@@ -184,6 +194,9 @@ func readShared(work, path string) (name string, content []byte, err error) {
 	}
 	return cleanName(filepath.Base(rel)), content, nil
 }
+
+// errUnknown tells the model that calling again is safe.
+var errUnknown = errors.New("the answer of the server was lost: make the same call again, the file is posted once")
 
 var (
 	errOutside  = errors.New("only files in your working folder can be shared")

@@ -200,10 +200,15 @@ func (b *toolbox) sendMessage(ctx context.Context, in map[string]any) backend.To
 		return backend.ToolResult{Text: `{"status":"accepted","note":"This is the conversation you are answering: the text is posted as your reply when the turn ends. Do not repeat it."}`}
 	}
 	// A turn that runs again after a crash says the same thing once.
-	sum := sha256.Sum256([]byte(b.item.ID + "\x00" + conv + "\x00" + content))
-	header := map[string]string{"Idempotency-Key": "agnt-" + hex.EncodeToString(sum[:16])}
+	header := map[string]string{"Idempotency-Key": onceKey(b.item.ID, conv, content)}
 	_, r := b.dispatch(ctx, "send_message", in, header)
 	return r
+}
+
+// onceKey names what a turn says or shares, by the turn and all that it is.
+func onceKey(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return "agnt-" + hex.EncodeToString(sum[:16])
 }
 
 // context says what a call belongs to: keys that are not known are left out.
