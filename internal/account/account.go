@@ -63,7 +63,7 @@ type New struct {
 }
 
 // InsertTx makes the account with its password identity. The first account of a
-// server is its administrator. ErrEmailTaken when the address is in use.
+// server is its administrator: see OneAtATimeTx. ErrEmailTaken when the address is in use.
 func InsertTx(ctx context.Context, tx *pg.Tx, n New) error {
 	var birth *time.Time
 	if !n.BirthDate.IsZero() {
@@ -104,6 +104,13 @@ func Count(ctx context.Context, q pg.Querier) (int, error) {
 	return n, err
 }
 
+// OneAtATimeTx lets no other account be made until the transaction ends: of two that
+// come at once only one is the first.
+func OneAtATimeTx(ctx context.Context, tx *pg.Tx) error {
+	_, err := tx.Exec(ctx, oneAtATimeSQL)
+	return err
+}
+
 // OldestAdmin is the first administrator of this server; fault.ErrNotFound when there is none.
 func OldestAdmin(ctx context.Context, q pg.Querier) (id.Participant, error) {
 	var aid id.Participant
@@ -139,10 +146,25 @@ func PasswordHash(ctx context.Context, q pg.Querier, aid id.Participant) (string
 	return h, err
 }
 
-// SetPasswordTx replaces the hash.
-func SetPasswordTx(ctx context.Context, tx *pg.Tx, aid id.Participant, hash string) error {
-	_, err := tx.Exec(ctx, setPasswordSQL, aid, Password, hash)
-	return err
+// HoldPasswordTx keeps the hash as it is until the transaction ends; ok is false when
+// it is another one by now, or the account is gone. was is "" for none.
+func HoldPasswordTx(ctx context.Context, tx *pg.Tx, aid id.Participant, was string) (ok bool, err error) {
+	err = tx.QueryRow(ctx, holdPasswordSQL, aid, Password, was).Scan(&ok)
+	if pg.IsNotFound(err) {
+		return false, nil
+	}
+	return ok, err
+}
+
+// SetPasswordTx replaces the hash and ends the one-time codes that are about. ok is
+// false when the hash is not the one that was checked any more.
+func SetPasswordTx(ctx context.Context, tx *pg.Tx, aid id.Participant, was, hash string) (ok bool, err error) {
+	tag, err := tx.Exec(ctx, setPasswordSQL, aid, Password, was, hash)
+	if err != nil || tag.RowsAffected() == 0 {
+		return false, err
+	}
+	_, err = tx.Exec(ctx, deleteCodesSQL, aid)
+	return true, err
 }
 
 // Patch changes a profile; nil fields stay.
@@ -187,7 +209,7 @@ func PatchTx(ctx context.Context, tx *pg.Tx, aid id.Participant, p Patch) error 
 
 // DeleteTx forgets a person: address, names, texts, identities, sessions, keys. The row stays for old messages.
 func DeleteTx(ctx context.Context, tx *pg.Tx, aid id.Participant) error {
-	for _, sql := range []string{forgetSQL, deleteIdentitiesSQL, deleteSessionsSQL, deleteCodesSQL, deleteKeysSQL} {
+	for _, sql := range []string{forgetSQL, deleteIdentitiesSQL, deleteCodesSQL, deleteSessionsSQL, deleteKeysSQL} {
 		if _, err := tx.Exec(ctx, sql, aid); err != nil {
 			return err
 		}

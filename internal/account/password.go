@@ -50,12 +50,17 @@ func (h *Hasher) hash(password string) string {
 }
 
 // Verify compares. An empty stored hash costs the same time and never matches, so
-// that an unknown address cannot be told by the clock.
-func (h *Hasher) Verify(ctx context.Context, stored, password string) (bool, error) {
+// that an unknown address cannot be told by the clock. still is asked when it is this
+// password's turn: its error is the answer, and no hash is made. Whatever limits guesses
+// belongs there, for a thousand may wait by the time that the twentieth has failed.
+func (h *Hasher) Verify(ctx context.Context, stored, password string, still func() error) (bool, error) {
 	if err := h.slots.Acquire(ctx, 1); err != nil {
 		return false, fault.New(fault.Unavailable, "busy", "The server is busy. Try again in a moment.").Because(err)
 	}
 	defer h.slots.Release(1)
+	if err := still(); err != nil {
+		return false, err
+	}
 	known := stored != ""
 	if !known {
 		stored = h.dummy

@@ -10,11 +10,13 @@ const (
 	insertIdentitySQL = `INSERT INTO identities (provider, subject, account_id, password_hash) VALUES ($1, $2, $3, $4)`
 	getSQL            = `SELECT ` + accountColumns + ` FROM accounts WHERE id = $1 AND deleted_at IS NULL`
 	countSQL          = `SELECT count(*) FROM (SELECT 1 FROM accounts LIMIT 2) AS few`
+	oneAtATimeSQL     = `SELECT pg_advisory_xact_lock(hashtextextended('accounts are made', 0))`
 	oldestAdminSQL    = `SELECT id FROM accounts WHERE platform_admin AND deleted_at IS NULL ORDER BY inserted_at LIMIT 1`
 	findPasswordSQL   = `SELECT a.id, i.password_hash FROM accounts a JOIN identities i ON i.account_id = a.id AND i.provider = $2
 		WHERE lower(a.email) = lower($1) AND a.deleted_at IS NULL AND i.password_hash IS NOT NULL`
 	passwordHashSQL = `SELECT password_hash FROM identities WHERE account_id = $1 AND provider = $2 AND password_hash IS NOT NULL`
-	setPasswordSQL  = `UPDATE identities SET password_hash = $3, updated_at = now() WHERE account_id = $1 AND provider = $2`
+	holdPasswordSQL = `SELECT true FROM identities WHERE account_id = $1 AND provider = $2 AND coalesce(password_hash, '') = $3 FOR SHARE`
+	setPasswordSQL  = `UPDATE identities SET password_hash = $4, updated_at = now() WHERE account_id = $1 AND provider = $2 AND coalesce(password_hash, '') = $3`
 	patchSQL        = `UPDATE accounts SET first_name = COALESCE($2, first_name), last_name = CASE WHEN $3::text IS NULL THEN last_name ELSE NULLIF($3, '') END,
 		description = COALESCE($4, description),
 		metadata = jsonb_set(metadata || $5::jsonb, '{tours_seen}', COALESCE(metadata -> 'tours_seen', '{}'::jsonb) ||

@@ -69,6 +69,7 @@ type Identity struct {
 	searches   *limit.Buckets // people searches, per person
 
 	mu       sync.RWMutex
+	changes  uint64 // how often something was forgotten
 	sessions map[[32]byte]*cachedSession
 	agents   map[id.Participant]*view.AgentIdentity
 	prefixes map[string]id.Participant
@@ -123,7 +124,7 @@ func (i *Identity) authenticateSession(ctx context.Context, token string) (acces
 	hash := [32]byte(account.HashToken(token))
 	now := time.Now()
 	i.mu.RLock()
-	c := i.sessions[hash]
+	c, changes := i.sessions[hash], i.changes
 	i.mu.RUnlock()
 	if c != nil && now.Sub(c.checked) < sessionRecheck && now.Before(c.expires) {
 		return c.actor, nil
@@ -145,13 +146,23 @@ func (i *Identity) authenticateSession(ctx context.Context, token string) (acces
 			i.Log.WarnContext(ctx, "session not extended", slog.Any("error", err))
 		}
 	}
-	i.mu.Lock()
-	if len(i.sessions) >= cacheMost {
-		clear(i.sessions)
-	}
-	i.sessions[hash] = fresh
-	i.mu.Unlock()
+	i.keep(changes, func() {
+		if len(i.sessions) >= cacheMost {
+			clear(i.sessions)
+		}
+		i.sessions[hash] = fresh
+	})
 	return fresh.actor, nil
+}
+
+// keep puts into a cache what was read when i.changes was `changes`, unless something
+// was forgotten since: it may have been just this, and what was read is from before.
+func (i *Identity) keep(changes uint64, put func()) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.changes == changes {
+		put()
+	}
 }
 
 func (i *Identity) forgetSession(hash [32]byte) {
@@ -163,6 +174,7 @@ func (i *Identity) forgetSession(hash [32]byte) {
 // forgetPerson drops cached sessions of a person after a change of what they are.
 func (i *Identity) forgetPerson(aid id.Participant) {
 	i.mu.Lock()
+	i.changes++
 	for h, c := range i.sessions {
 		if c.actor.ID == aid {
 			delete(i.sessions, h)
@@ -174,6 +186,7 @@ func (i *Identity) forgetPerson(aid id.Participant) {
 // forgetAgent drops the cached agent after a change of key, name or state.
 func (i *Identity) forgetAgent(aid id.Participant) {
 	i.mu.Lock()
+	i.changes++
 	if c := i.agents[aid]; c != nil {
 		delete(i.prefixes, c.KeyPrefix)
 		delete(i.agents, aid)
@@ -181,20 +194,20 @@ func (i *Identity) forgetAgent(aid id.Participant) {
 	i.mu.Unlock()
 }
 
-func (i *Identity) cacheAgent(a view.AgentIdentity) {
-	i.mu.Lock()
-	if len(i.agents) >= cacheMost {
-		clear(i.agents)
-		clear(i.prefixes)
-	}
-	i.agents[a.ID] = &a
-	i.prefixes[a.KeyPrefix] = a.ID
-	i.mu.Unlock()
+func (i *Identity) cacheAgent(changes uint64, a view.AgentIdentity) {
+	i.keep(changes, func() {
+		if len(i.agents) >= cacheMost {
+			clear(i.agents)
+			clear(i.prefixes)
+		}
+		i.agents[a.ID] = &a
+		i.prefixes[a.KeyPrefix] = a.ID
+	})
 }
 
 func (i *Identity) agentByID(ctx context.Context, aid id.Participant) (view.AgentIdentity, error) {
 	i.mu.RLock()
-	c := i.agents[aid]
+	c, changes := i.agents[aid], i.changes
 	i.mu.RUnlock()
 	if c != nil {
 		return *c, nil
@@ -203,7 +216,7 @@ func (i *Identity) agentByID(ctx context.Context, aid id.Participant) (view.Agen
 	if err != nil {
 		return view.AgentIdentity{}, err
 	}
-	i.cacheAgent(a)
+	i.cacheAgent(changes, a)
 	return a, nil
 }
 
@@ -215,13 +228,14 @@ func (i *Identity) agentByKey(ctx context.Context, key string) (view.AgentIdenti
 	}
 	i.mu.RLock()
 	aid, hit := i.prefixes[prefix]
+	changes := i.changes
 	i.mu.RUnlock()
 	var a view.AgentIdentity
 	var err error
 	if hit {
 		a, err = i.agentByID(ctx, aid)
 	} else if a, err = view.AgentIdentityByPrefix(ctx, i.DB, prefix); err == nil {
-		i.cacheAgent(a)
+		i.cacheAgent(changes, a)
 	}
 	if err != nil {
 		return view.AgentIdentity{}, orUnauthenticated(err)
@@ -268,10 +282,8 @@ func (i *Identity) ExchangeAgentKey(ctx context.Context, agentID, key, address s
 // together with failed logins: a stale bridge must not keep its owner from signing in.
 func (i *Identity) failedExchange(agentID, address string) error {
 	buckets := []string{"exchange:" + agentID, "exchange address:" + address}
-	for _, k := range buckets {
-		if wait, ok := i.failures.Peek(k); !ok {
-			return fault.New(fault.Exhausted, "rate_limited", "Too many failed attempts. Wait a moment.").After(wait)
-		}
+	if err := i.failedTooOften(buckets...); err != nil {
+		return err
 	}
 	for _, k := range buckets {
 		i.failures.Take(k)

@@ -17,20 +17,21 @@ import (
 // errWrongPassword is never a 401: clients read that as a dead session (desktop 1.2).
 var errWrongPassword = fault.New(fault.Invalid, "invalid_credentials", "The e-mail address or the password is wrong.")
 
+var errNotCurrent = fault.New(fault.Invalid, "invalid_credentials", "The current password is wrong.").With("currentPassword", "wrong", "This is not your current password.")
+
 // SignIn checks a password and opens a session. Only failures count towards the
 // limit, per account and per address (decision 4).
 func (i *Identity) SignIn(ctx context.Context, email, password, userAgent, address string) (SignedIn, error) {
 	who, from := "login:"+strings.ToLower(strings.TrimSpace(email)), "address:"+address
-	for _, k := range []string{who, from} {
-		if wait, ok := i.failures.Peek(k); !ok {
-			return SignedIn{}, fault.New(fault.Exhausted, "rate_limited", "Too many failed attempts. Wait a moment.").After(wait)
-		}
+	still := func() error { return i.failedTooOften(who, from) }
+	if err := still(); err != nil {
+		return SignedIn{}, err
 	}
 	c, _, err := account.FindPassword(ctx, i.DB, strings.TrimSpace(email))
 	if err != nil {
 		return SignedIn{}, err
 	}
-	ok, err := i.Hasher.Verify(ctx, c.PasswordHash, password)
+	ok, err := i.Hasher.Verify(ctx, c.PasswordHash, password, still)
 	if err != nil {
 		return SignedIn{}, err
 	}
@@ -39,17 +40,36 @@ func (i *Identity) SignIn(ctx context.Context, email, password, userAgent, addre
 		i.failures.Take(from)
 		return SignedIn{}, errWrongPassword
 	}
-	return i.openSession(ctx, c.AccountID, userAgent, address)
+	return i.openSession(ctx, c, userAgent, address)
 }
 
-func (i *Identity) openSession(ctx context.Context, aid id.Participant, userAgent, address string) (SignedIn, error) {
+// failedTooOften tells who has to wait before the next attempt.
+func (i *Identity) failedTooOften(keys ...string) error {
+	for _, k := range keys {
+		if wait, ok := i.failures.Peek(k); !ok {
+			return fault.New(fault.Exhausted, "rate_limited", "Too many failed attempts. Wait a moment.").After(wait)
+		}
+	}
+	return nil
+}
+
+// openSession signs in whose password was compared. It must still be theirs: a change
+// of the password, or the end of the account, ends what was signed in before it, and
+// this too.
+func (i *Identity) openSession(ctx context.Context, c account.Credentials, userAgent, address string) (SignedIn, error) {
 	var out SignedIn
 	err := i.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
-		var err error
-		if out.Token, _, err = account.InsertSessionTx(ctx, tx, aid, userAgent, address); err != nil {
+		ok, err := account.HoldPasswordTx(ctx, tx, c.AccountID, c.PasswordHash)
+		if err != nil {
 			return err
 		}
-		out.Self, err = view.SelfOf(ctx, tx, aid)
+		if !ok {
+			return errWrongPassword
+		}
+		if out.Token, _, err = account.InsertSessionTx(ctx, tx, c.AccountID, userAgent, address); err != nil {
+			return err
+		}
+		out.Self, err = view.SelfOf(ctx, tx, c.AccountID)
 		return err
 	})
 	return out, err
@@ -66,8 +86,8 @@ func (i *Identity) MakeOneTimeCode(ctx context.Context, aid id.Participant, life
 
 // SpendOneTimeCode opens a session for a start link.
 func (i *Identity) SpendOneTimeCode(ctx context.Context, code, userAgent, address string) (SignedIn, error) {
-	if wait, ok := i.failures.Peek("address:" + address); !ok {
-		return SignedIn{}, fault.New(fault.Exhausted, "rate_limited", "Too many failed attempts. Wait a moment.").After(wait)
+	if err := i.failedTooOften("address:" + address); err != nil {
+		return SignedIn{}, err
 	}
 	var out SignedIn
 	err := i.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
@@ -112,14 +132,15 @@ func (i *Identity) RevokeSession(ctx context.Context, actor access.Actor, sid id
 }
 
 // ChangePassword checks the old one, if there is one, sets the new one and ends all
-// other sign-ins.
+// other sign-ins, and the start links that are about.
 func (i *Identity) ChangePassword(ctx context.Context, actor access.Actor, current, next string) error {
 	if err := access.RequirePerson(actor); err != nil {
 		return err
 	}
 	who := "login:" + actor.ID.String()
-	if wait, ok := i.failures.Peek(who); !ok {
-		return fault.New(fault.Exhausted, "rate_limited", "Too many failed attempts. Wait a moment.").After(wait)
+	still := func() error { return i.failedTooOften(who) }
+	if err := still(); err != nil {
+		return err
 	}
 	a, err := account.Get(ctx, i.DB, actor.ID)
 	if err != nil {
@@ -131,13 +152,13 @@ func (i *Identity) ChangePassword(ctx context.Context, actor access.Actor, curre
 	}
 	ok := stored == "" // none was set yet: the first account of dev
 	if !ok {
-		if ok, err = i.Hasher.Verify(ctx, stored, current); err != nil {
+		if ok, err = i.Hasher.Verify(ctx, stored, current, still); err != nil {
 			return err
 		}
 	}
 	if !ok {
 		i.failures.Take(who)
-		return fault.New(fault.Invalid, "invalid_credentials", "The current password is wrong.").With("currentPassword", "wrong", "This is not your current password.")
+		return errNotCurrent
 	}
 	if err := account.CheckPassword(next, a.Email); err != nil {
 		f := *fault.From(err)
@@ -152,8 +173,12 @@ func (i *Identity) ChangePassword(ctx context.Context, actor access.Actor, curre
 	}
 	var ended []id.Session
 	err = i.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
-		if err := account.SetPasswordTx(ctx, tx, actor.ID, hash); err != nil {
+		ok, err := account.SetPasswordTx(ctx, tx, actor.ID, stored, hash)
+		if err != nil {
 			return err
+		}
+		if !ok { // it was changed meanwhile
+			return errNotCurrent
 		}
 		ended, err = account.DeleteOtherSessionsTx(ctx, tx, actor.ID, actor.SessionID)
 		return err

@@ -41,17 +41,11 @@ type SignedIn struct {
 // SignUp makes the account, its personal workspace and a session in one
 // transaction (W1). Invalid input is reported field by field.
 func (i *Identity) SignUp(ctx context.Context, in SignUp) (SignedIn, error) {
-	if i.Signup != SignupOpen {
-		n, err := account.Count(ctx, i.DB)
-		if err != nil {
-			return SignedIn{}, err
-		}
-		if n > 0 {
-			return SignedIn{}, fault.New(fault.Forbidden, "signup_closed", "This server takes no new accounts. Ask its administrator.")
-		}
+	if err := i.takesAccounts(ctx, i.DB); err != nil {
+		return SignedIn{}, err
 	}
-	if wait, ok := i.failures.Peek("signup:" + in.Address); !ok {
-		return SignedIn{}, fault.New(fault.Exhausted, "rate_limited", "Too many attempts. Wait a moment.").After(wait)
+	if err := i.failedTooOften("signup:" + in.Address); err != nil {
+		return SignedIn{}, err
 	}
 	n, display, err := checkSignUp(in)
 	if err == nil {
@@ -63,11 +57,29 @@ func (i *Identity) SignUp(ctx context.Context, in SignUp) (SignedIn, error) {
 	return i.makeAccount(ctx, n, display, in.UserAgent, in.Address)
 }
 
+// takesAccounts refuses where sign-up is closed, but for the first account.
+func (i *Identity) takesAccounts(ctx context.Context, q pg.Querier) error {
+	if i.Signup == SignupOpen {
+		return nil
+	}
+	n, err := account.Count(ctx, q)
+	if err == nil && n > 0 {
+		err = fault.New(fault.Forbidden, "signup_closed", "This server takes no new accounts. Ask its administrator.")
+	}
+	return err
+}
+
 // makeAccount stores a checked account, its workspace and a session.
 func (i *Identity) makeAccount(ctx context.Context, n account.New, display, userAgent, address string) (SignedIn, error) {
 	n.ID, n.Organization = id.New[id.Participant](), id.New[id.Organization]()
 	var out SignedIn
 	err := i.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
+		if err := account.OneAtATimeTx(ctx, tx); err != nil {
+			return err
+		}
+		if err := i.takesAccounts(ctx, tx); err != nil { // another may have been the first meanwhile
+			return err
+		}
 		if err := participant.InsertTx(ctx, tx, participant.Participant{ID: n.ID, Kind: participant.Human, DisplayName: display}); err != nil {
 			return err
 		}

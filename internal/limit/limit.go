@@ -3,6 +3,7 @@
 package limit
 
 import (
+	"crypto/sha256"
 	"sync"
 	"time"
 
@@ -50,7 +51,15 @@ func (b *Buckets) Peek(key string) (wait time.Duration, ok bool) {
 	return time.Duration(float64(time.Second) / float64(b.every)), false
 }
 
+// longest is how long a remembered key may be: whoever asks may choose it, as with an
+// address at the login, and must not choose how much we remember.
+const longest = 128
+
 func (b *Buckets) get(key string, now time.Time) *rate.Limiter {
+	if len(key) > longest {
+		sum := sha256.Sum256([]byte(key))
+		key = string(sum[:])
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e := b.set[key]

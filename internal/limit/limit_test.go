@@ -2,6 +2,8 @@ package limit_test
 
 import (
 	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/agntchat/agntchat/internal/limit"
@@ -27,4 +29,26 @@ func TestTakeAndPeek(t *testing.T) {
 	for n := range 100 {
 		b.Take(fmt.Sprint(n))
 	}
+}
+
+// TestW3_LongKeysAreNotKept: who fills the memory of a limit does not choose its size.
+func TestW3_LongKeysAreNotKept(t *testing.T) { // not parallel: it measures
+	b := limit.New(0.001, 1, 1000)
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	for n := range 100 {
+		b.Take(strings.Repeat("x", 1<<20) + fmt.Sprint(n))
+	}
+	if grown := int64(heap()) - int64(before); grown > 8<<20 {
+		t.Errorf("100 keys of a megabyte take %d bytes", grown)
+	}
+	if _, ok := b.Take(strings.Repeat("x", 1<<20) + "7"); ok {
+		t.Error("a long key is not known again")
+	}
+	runtime.KeepAlive(b)
 }
