@@ -133,9 +133,10 @@ const (
 )
 
 // Peek shows the caller's letters, all or those of one sender, in the order of
-// arrival, and leaves them. Letters that are being handed out are left out.
+// arrival, and leaves them. Letters that are being handed out are left out; of more
+// than fit one answer, the largest.
 func (o *Office) Peek(ctx context.Context, c Call, from string) ([]Letter, error) {
-	return o.handOut(ctx, c, from, func(ctx context.Context, tx *pg.Tx, ids []int64) (pgx.Rows, error) {
+	return o.handOut(ctx, c, from, sqlPeekable, func(ctx context.Context, tx *pg.Tx, ids []int64) (pgx.Rows, error) {
 		return tx.Query(ctx, sqlShow, ids, c.Now)
 	})
 }
@@ -164,7 +165,7 @@ func (o *Office) Senders(ctx context.Context, c Call) (list []string, more bool,
 // again when it has run out.
 func (o *Office) Lease(ctx context.Context, c Call, from string) (lease string, out []Letter, err error) {
 	lease = uuid.NewString()
-	out, err = o.handOut(ctx, c, from, func(ctx context.Context, tx *pg.Tx, ids []int64) (pgx.Rows, error) {
+	out, err = o.handOut(ctx, c, from, sqlWaiting, func(ctx context.Context, tx *pg.Tx, ids []int64) (pgx.Rows, error) {
 		return tx.Query(ctx, sqlLease, ids, c.Now, lease, c.Now.Add(o.Limits.Lease))
 	})
 	if err != nil || len(out) == 0 {
@@ -173,10 +174,10 @@ func (o *Office) Lease(ctx context.Context, c Call, from string) (lease string, 
 	return lease, out, nil
 }
 
-// handOut takes what fits one answer. Most calls find nothing: they are polls.
-func (o *Office) handOut(ctx context.Context, c Call, from string, take func(ctx context.Context, tx *pg.Tx, ids []int64) (pgx.Rows, error)) (out []Letter, err error) {
+// handOut takes of what waits as much as fits one answer. Most calls find nothing: they are polls.
+func (o *Office) handOut(ctx context.Context, c Call, from, waiting string, take func(ctx context.Context, tx *pg.Tx, ids []int64) (pgx.Rows, error)) (out []Letter, err error) {
 	var ids []int64
-	look := statement{sqlWaiting, []any{c.Caller, from, unix(since(c.Now, o.Limits.LetterTTL)), c.Now, answerLetters}, func(rows pgx.Rows) (err error) {
+	look := statement{waiting, []any{c.Caller, from, unix(since(c.Now, o.Limits.LetterTTL)), c.Now, answerLetters}, func(rows pgx.Rows) (err error) {
 		ids, err = fitting(rows)
 		return err
 	}}

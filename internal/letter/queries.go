@@ -76,6 +76,12 @@ SELECT known, refusal, id, sent_at, waiting, of_sender, bytes, total, total_byte
 WHERE recipient = $1 AND ($2 = '' OR sender = $2) AND sent_at + 0 > $3::double precision AND (lease_until IS NULL OR lease_until <= $4::timestamptz)
 ORDER BY id LIMIT $5::bigint`
 
+	// sqlPeekable are the same for a look that leaves them there, the smallest first: what does not fit one answer never comes with a
+	// later one, so large letters, of which one stranger may send many, must not keep a contact request out of sight.
+	sqlPeekable = `SELECT id, octet_length(body) FROM letters
+WHERE recipient = $1 AND ($2 = '' OR sender = $2) AND sent_at + 0 > $3::double precision AND (lease_until IS NULL OR lease_until <= $4::timestamptz)
+ORDER BY octet_length(body), id LIMIT $5::bigint`
+
 	// sqlSenders are the senders of what could be handed out.
 	sqlSenders = `SELECT DISTINCT sender FROM letters
 WHERE recipient = $1 AND sent_at + 0 > $2::double precision AND (lease_until IS NULL OR lease_until <= $3::timestamptz) LIMIT $4::bigint`
@@ -133,7 +139,7 @@ const (
 
 // statements lists all, for the test that plans them.
 var statements = []string{
-	sqlNonce, sqlMailboxExists, sqlPublish, sqlAddKeys, sqlUnclaimed, sqlCountKeys, sqlSeen, sqlKeys, sqlClaimKey, sqlSend, sqlLockMailbox, sqlWaiting, sqlSenders,
+	sqlNonce, sqlMailboxExists, sqlPublish, sqlAddKeys, sqlUnclaimed, sqlCountKeys, sqlSeen, sqlKeys, sqlClaimKey, sqlSend, sqlLockMailbox, sqlWaiting, sqlPeekable, sqlSenders,
 	sqlDeleteLetter, sqlShow, sqlLease, sqlCollected, sqlGiveBack, sqlRefuse, sqlEvictRefusals, sqlKeyAllowed, sqlAddAPIKey, sqlAPIKeys, sqlSetDisabled,
 	sqlDropAPIKey, sqlSweepNonces, sqlSweepLetters, sqlSweepRefusals, sqlSweepKeys, sqlSweepMailboxes,
 }

@@ -27,7 +27,7 @@ func TestL1_StatementsPlan(t *testing.T) {
 			t.Errorf("reads a whole table:\n%s\n%s", sql, plan)
 		}
 	}
-	for _, sql := range []string{sqlSend, sqlWaiting, sqlSenders} { // they are for one recipient
+	for _, sql := range []string{sqlSend, sqlWaiting, sqlPeekable, sqlSenders} { // they are for one recipient
 		if plan := pgtest.PlanOn(t, conn, sql); strings.Contains(plan, "letters_sent_idx") {
 			t.Errorf("reads the letters of everybody:\n%s", plan)
 		}

@@ -3,6 +3,7 @@ package relay_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -510,6 +511,24 @@ SELECT $3::double precision, $1, $2, 1, sha256(n::text::bytea), n::text::bytea F
 	if got := p.bodies(to, ""); len(got) != 1 {
 		t.Errorf("%d letters", len(got))
 	}
+}
+
+// TestL1_LargeLettersHideNoRequest: a look that leaves letters where they are shows the small ones, among which contact requests are,
+// however many large ones a stranger left before them.
+func TestL1_LargeLettersHideNoRequest(t *testing.T) {
+	t.Parallel()
+	p := open(t)
+	flood, asks, to := relaytest.NewUser(), relaytest.NewUser(), p.user(0)
+	_, err := p.db.Exec(p.ctx(), `INSERT INTO letters (sent_at, sender, recipient, mtype, hash, body)
+SELECT $3::double precision, $1, $2, 0, sha256(n::text::bytea), convert_to(n::text || repeat('x', 900000), 'UTF8') FROM generate_series(1, 30) AS n`, flood.Address, to.Address, float64(p.clock().Unix()))
+	p.ok(err)
+	p.send(asks, to, "request")
+	var seen []wire.Message
+	p.ok(p.Call(p.ctx(), to, wire.ToolReadMessages, map[string]any{"peek": true}, &seen))
+	if n := len(seen); n < 2 || seen[n-1].Body != "request" || !slices.IsSortedFunc(seen, func(a, b wire.Message) int { return cmp.Compare(a.MessageID, b.MessageID) }) {
+		t.Errorf("of 30 large letters and a small one after them, %d are seen", n)
+	}
+	p.rows("letters", 31)
 }
 
 // TestL1_NothingOfWhoWritesToWhomIsLoggedOrCounted, whatever happens.
