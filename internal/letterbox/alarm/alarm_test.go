@@ -646,3 +646,20 @@ func TestL5_LettersComeInPortions(t *testing.T) {
 		})
 	}
 }
+
+// A peer that shares one contact after the other, which no model is shown, does not keep a letter from being shown.
+func TestL5_SharedContactsHideNoLetter(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.hook("s", alarm.SessionStart)
+	for range 45 {
+		p.arrives(carl, "", "kind", "contact", "card", map[string]any{"name": "x"})
+	}
+	p.arrives(bob, "behind them")
+	if quote := shown(t, "UserPromptSubmit", p.hook("s", alarm.PromptSubmit, "prompt", "hello")); !strings.Contains(quote, "> behind them") {
+		t.Fatalf("shown: %q", quote)
+	}
+	if out := p.hook("s", alarm.PromptSubmit, "prompt", "hello"); out != "" {
+		t.Fatalf("shown again: %q", out)
+	}
+}

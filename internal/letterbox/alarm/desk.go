@@ -99,16 +99,19 @@ const (
 // quote is that there are none.
 func (d *Desk) Take(ctx context.Context, size int) (quote string, taken []Mail, err error) {
 	limit := min(d.settings.MaxCharacters, size-len(preamble)-maxHead)
-	next, err := d.reader.Next(spool.Limit{Lines: d.settings.MaxAtOnce})
-	if err != nil || len(next.Lines) == 0 && !next.More {
-		return "", nil, err
-	}
-	b, err := d.reader.Take(ctx, spool.Limit{Lines: fit(next.Lines, limit, size)})
-	if err != nil {
-		return "", nil, err
-	}
-	if taken = mail(b.Lines); len(taken) == 0 {
-		return "", nil, nil
+	var b spool.Batch
+	for more := true; len(taken) == 0; more = b.More { // lines that say nothing to a reader hide none behind them
+		if !more {
+			return "", nil, nil
+		}
+		next, err := d.reader.Next(spool.Limit{Lines: d.settings.MaxAtOnce})
+		if err != nil || len(next.Lines) == 0 && !next.More {
+			return "", nil, err
+		}
+		if b, err = d.reader.Take(ctx, spool.Limit{Lines: fit(next.Lines, limit, size)}); err != nil {
+			return "", nil, err
+		}
+		taken = mail(b.Lines)
 	}
 	if err := d.change(ctx, func(a *account) { a.shown(taken) }); err != nil {
 		note(d.user.Dir(), d.now(), "books: %v", err) // the letters are marked: they must be shown
