@@ -43,7 +43,7 @@ export interface Limit {
 const generations = 9;
 const headBytes = 256;
 const keptIds = 500;
-const chunkBytes = 16 << 20;
+const chunkBytes = 24 << 20;
 const newline = 0x0a;
 
 /** Parses one line. Returns undefined for what is no letter to hand over: other kinds, empty texts, broken lines. */

@@ -34,8 +34,9 @@ const (
 // Streams are all streams.
 var Streams = []Stream{Messages, Requests}
 
-// MaxLine bounds one line in bytes. The largest letter is below it even when every character of it is escaped.
-const MaxLine = 8 << 20
+// MaxLine bounds one line in bytes. The largest letter that is opened, three MiB of text, is below it even when six characters stand
+// for each byte of it: one that is not would be tried again for ever, before all others.
+const MaxLine = 19 << 20
 
 const (
 	fileMode = 0o600
