@@ -32,12 +32,12 @@ func pollEvery(sinceLetter, interval time.Duration) time.Duration {
 	return min(max(sinceLetter/10, hotPause), interval)
 }
 
-// callPause bounds how many calls a minute go to a relay, one for each chosen sender at each look: half of what ours lets one address
-// make.
+// callPause bounds how many calls a minute go to a relay, one for each chosen sender at each look and at least one: half of what ours
+// lets one address make. A relay that hints without end makes nobody look without end.
 const callPause = 200 * time.Millisecond
 
-// gap is the least pause between two looks at so many senders.
-func gap(peers int) time.Duration { return time.Duration(peers) * callPause }
+// gap is the least pause between two looks, of which the last asked for so many senders.
+func gap(peers int) time.Duration { return time.Duration(max(peers, 1)) * callPause }
 
 // turn is what one look looks at.
 type turn struct{ letters, upkeep, requests, collect bool }

@@ -46,6 +46,16 @@ func TestL3_PollsFasterWhileATalkIsHot(t *testing.T) {
 	}
 }
 
+// A look that asked for nobody's letters is followed by a pause too: hints of a relay must not make it look without end.
+func TestL3_HintsWithoutEndAreNotFollowedAtOnce(t *testing.T) {
+	t.Parallel()
+	for asked, want := range map[int]time.Duration{0: callPause, 1: callPause, 7: 7 * callPause} {
+		if got := gap(asked); got != want {
+			t.Errorf("asked for %d senders: %s, want %s", asked, got, want)
+		}
+	}
+}
+
 // What is due when: everything at first, letters and requests at a hint, and otherwise each in its own time.
 func TestL3_Schedule(t *testing.T) {
 	t.Parallel()

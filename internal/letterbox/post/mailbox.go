@@ -15,11 +15,18 @@ import (
 )
 
 // read takes letters, of one sender or of all when peer is empty. keep is given each as it comes. With a relay of ours they
-// stay there until keep had all of them; others delete them with the answer.
-func (r *relay) read(ctx context.Context, peer string, keep func(letter.Message) error) error {
-	args := map[string]any{}
+// stay there until keep had all of them; others delete them with the answer. What a relay gives of senders that nobody asked for
+// is passed over: it would lie in the store for ever.
+func (r *relay) read(ctx context.Context, peer string, take func(letter.Message) error) error {
+	args, keep := map[string]any{}, take
 	if peer != "" {
 		args["peer"] = peer
+		keep = func(m letter.Message) error {
+			if m.From != peer {
+				return nil
+			}
+			return take(m)
+		}
 	}
 	tools := r.about(ctx).Tools
 	if !slices.Contains(tools, letter.ToolLease) || !slices.Contains(tools, letter.ToolConfirm) {

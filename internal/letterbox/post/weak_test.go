@@ -2,7 +2,9 @@ package post_test
 
 import (
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -511,6 +513,38 @@ func TestL2_StoresOfTheFirstLayout(t *testing.T) {
 	f.tx(f.aliceS, func(tx *store.Tx) error {
 		if rows, err := tx.Outbox(); err != nil || len(rows) > 0 {
 			t.Errorf("%v %v", rows, err)
+		}
+		return nil
+	})
+}
+
+// A relay that answers for one sender with letters of others, which nobody chose, brings none of them here.
+func TestL2_OnlyLettersThatWereAskedForAreKept(t *testing.T) {
+	t.Parallel()
+	f := newFriends(t)
+	eve, _ := box(t, f.relay.URL)
+	ok[post.Summary](t)(eve.Sync(t.Context(), post.ResendNone))
+	ok[post.Receipt](t)(eve.Send(t.Context(), f.bob.Me().Address, "not asked for", false))
+	stray := f.relay.Mail(f.bob.Me().Address)[0]
+	ok[post.Receipt](t)(f.alice.Send(t.Context(), f.bob.Me().Address, "asked for", false))
+	f.relay.Lock(func() {
+		f.relay.After = func(c retalktest.Call, _ http.ResponseWriter, answer *[]byte) bool {
+			if c.Tool == letter.ToolReadMessages {
+				var list []letter.Message
+				if err := json.Unmarshal(*answer, &list); err != nil {
+					t.Error(err)
+				}
+				list = append(list, letter.Message{MessageID: stray.ID, TS: stray.TS, From: stray.From, MType: int64(stray.MType), Body: stray.Body})
+				*answer, _ = json.Marshal(list)
+			}
+			return true
+		}
+	})
+	f.want(f.bob, f.alice, "asked for")
+	f.relay.Lock(func() { f.relay.After = nil })
+	f.tx(f.bobS, func(tx *store.Tx) error {
+		if in, ok, err := tx.NextIncoming(0, ""); err != nil || ok {
+			t.Errorf("a letter of %s waits here, %v", in.Peer, err)
 		}
 		return nil
 	})
