@@ -33,26 +33,24 @@ var floors = map[string]int{
 var sideways = map[string][]string{
 	"internal/claim": {"internal/pg"}, "internal/jobs": {"internal/pg"},
 	"internal/realtime": {"internal/realtime/phx"}, "internal/realtime/socket": {"internal/realtime", "internal/realtime/phx"},
-	"internal/realtime/presence": {"internal/realtime"}, "internal/realtime/stream": {"internal/realtime"}, "internal/pg/pgembed": {"internal/pg"},
-	"internal/websearch": {"internal/outbound"}, "internal/view": {"internal/speak"}, "internal/directive": {"internal/speak", "internal/view"}, "internal/flow": {"internal/speak", "internal/view", "internal/directive"},
+	"internal/realtime/stream": {"internal/realtime"},
+	"internal/websearch":       {"internal/outbound"}, "internal/view": {"internal/speak"}, "internal/directive": {"internal/speak", "internal/view"}, "internal/flow": {"internal/speak", "internal/view", "internal/directive"},
 	"internal/httpapi": {"internal/httpx", "internal/present"}, "internal/channel": {"internal/httpx", "internal/present"}, "internal/worker": {"internal/httpx", "internal/present"},
-	"internal/httpx": {"internal/present"}, "internal/event": {"internal/id"}, "internal/wire": {"internal/id"},
+	"internal/httpx": {"internal/present"},
 }
 
 // clients are the agent's side: they reach the server only over its public edges.
-var clients = []string{"internal/bridge", "internal/letterbox", "internal/hostd", "cmd/agnt"}
+var clients = []string{"internal/bridge", "internal/letterbox", "cmd/agnt"}
 
 type pkg struct {
 	ImportPath string
-	Dir        string
 	Imports    []string
-	GoFiles    []string
 	Doc        string
 }
 
 func packages(t *testing.T) []pkg {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Dir,Imports,GoFiles,Doc", "./...").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,Doc", "./...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}

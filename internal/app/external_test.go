@@ -209,7 +209,7 @@ func TestB1_GuessingCodesIsLimitedByAddress(t *testing.T) {
 
 func TestB1_ExternalAgentsOff(t *testing.T) {
 	t.Parallel()
-	x := &terminal{Server: apptest.New(t, apptest.Config(func(c *config.Config) { c.ExternalAgents = "off" })), t: t}
+	x := &terminal{Server: apptest.New(t, func(c *config.Config) { c.ExternalAgents = "off" }), t: t}
 	_, x.owner = x.person("Ada")
 	made := x.call(x.owner, "POST", "/agents", map[string]any{"displayName": "Nova"}, 201)
 	token := x.call("", "POST", "/auth/agent-token", map[string]any{"agent_id": made["id"], "api_key": made["apiKey"]}, 200)["token"].(string)

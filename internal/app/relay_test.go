@@ -183,7 +183,7 @@ func TestL1_RelayInTheServer(t *testing.T) {
 // TestL1_RelayTurnedOff: nothing answers below /relay but the web client.
 func TestL1_RelayTurnedOff(t *testing.T) {
 	t.Parallel()
-	s := apptest.New(t, apptest.Config(func(c *config.Config) { c.Relay.Mount = "off" }))
+	s := apptest.New(t, func(c *config.Config) { c.Relay.Mount = "off" })
 	r := &relaytest.Relay{URL: s.URL + "/relay", HTTP: http.DefaultClient}
 	if err := r.Publish(t.Context(), relaytest.NewUser(), 1); err == nil {
 		t.Error("a relay that is off took keys")

@@ -160,7 +160,7 @@ type toolWorld struct {
 
 func newToolWorld(t *testing.T) *toolWorld {
 	t.Helper()
-	s := apptest.New(t, apptest.Config(func(c *config.Config) { c.OutboundTrusted = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }))
+	s := apptest.New(t, func(c *config.Config) { c.OutboundTrusted = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	w := &toolWorld{t: t, s: s, tokens: map[string]string{}, ids: map[string]string{}, secret: "planted-secret-" + uuid.NewString(), planted: "planted-text-" + uuid.NewString()}
 	do := func(who, method, path string, body, out any, want int) {
 		t.Helper()

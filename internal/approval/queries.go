@@ -80,8 +80,6 @@ FROM queued_approvals q WHERE q.approval_id IN (SELECT a.id FROM approvals a WHE
 
 	queryRowsOfTask = `SELECT q.id FROM queued_approvals q WHERE q.approval_id IN (SELECT a.id FROM approvals a WHERE a.task_id = $1::uuid AND a.durable)`
 
-	queryTaskOfRow = `SELECT a.task_id FROM queued_approvals q JOIN approvals a ON a.id = q.approval_id WHERE q.id = $1::uuid`
-
 	queryRowOfApproval = `SELECT q.id FROM queued_approvals q WHERE q.approval_id = $1::uuid AND q.lease_until IS NULL`
 
 	queryUnblame = `UPDATE queued_approvals SET attempt = greatest(attempt - 1, 0) WHERE id = ANY($1::uuid[])`

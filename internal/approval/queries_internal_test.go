@@ -24,7 +24,7 @@ func TestM2_StatementsPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, sql := range []string{
-		queryInsert, queryOne, queryLock, queryOpenOfRun, queryOfCall, querySame, queryCountOpen, queryAct, queryUse, queryDue, queryOpenOfRoom, queryOpenOfAgent, queryOpenOfTask, queryRunOfTask, queryRowsOfTask, queryTaskOfRow, queryOrphans, queryRowOfApproval,
+		queryInsert, queryOne, queryLock, queryOpenOfRun, queryOfCall, querySame, queryCountOpen, queryAct, queryUse, queryDue, queryOpenOfRoom, queryOpenOfAgent, queryOpenOfTask, queryRunOfTask, queryRowsOfTask, queryOrphans, queryRowOfApproval,
 		queryTold, queryByQueue, queryEnqueue, queryInFlight, queryWaiting, queryRowAgent, queryRowsOfRoom, queryRoomsInWork, queryUnblame, queryRemoveOf,
 		queryGrant, queryGrantsFor, queryCountGrants, queryUseGrant, queryRevoke, queryRevokeAll,
 		queryAskCredential, queryLockCredential, queryCountCredentials, queryResolveCredential, queryDueCredentials, querySealedCredential, queryForgetCredential, queryForgetCredentials,

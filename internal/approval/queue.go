@@ -235,14 +235,6 @@ func RunOfTask(ctx context.Context, q pg.Querier, t id.Task) (r TaskRun, err err
 	return r, nil
 }
 
-// TaskOfRow is the task whose run a row tells; zero for a turn's, and for no row.
-func TaskOfRow(ctx context.Context, q pg.Querier, item id.QueueItem) (t id.Task, err error) {
-	if err := q.QueryRow(ctx, queryTaskOfRow, item).Scan(&t); err != nil && !pg.IsNotFound(err) {
-		return t, fmt.Errorf("task of approval row: %w", err)
-	}
-	return t, nil
-}
-
 // ForgetTx drops everything that an agent's runs wait for.
 func ForgetTx(ctx context.Context, tx *pg.Tx, agent id.Participant) error {
 	if _, err := tx.Exec(ctx, queryRemoveOf, agent); err != nil {

@@ -39,7 +39,7 @@ func open(t *testing.T) *bench {
 	w := flowtest.New(t)
 	log := slog.New(slog.DiscardHandler)
 	b := &bench{World: w, t: t, actors: map[string]access.Actor{}}
-	people := presence.New(presence.Config{Grace: -1, Warmup: -1, OnChange: channel.PeopleChanged(context.Background(), w.DB, w.Bus, log)})
+	people := presence.New(presence.Config{Grace: -1, OnChange: channel.PeopleChanged(context.Background(), w.DB, w.Bus, log)})
 	rooms := channel.NewRooms()
 	b.router = &channel.Router{DB: w.DB, Chat: w.Chat, Bus: w.Bus, Streams: w.Chat.Streams, Rooms: rooms, People: people, Log: log}
 	w.Also(&channel.Encoder{Bus: w.Bus, Log: log, Families: []channel.Encode{channel.ChatEvents(rooms, nil)}})

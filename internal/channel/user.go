@@ -7,13 +7,9 @@ import (
 
 	"github.com/agntchat/agntchat/internal/access"
 	"github.com/agntchat/agntchat/internal/id"
-	"github.com/agntchat/agntchat/internal/realtime/presence"
 	"github.com/agntchat/agntchat/internal/realtime/socket"
 	"github.com/agntchat/agntchat/internal/wire"
 )
-
-// maxDeviceName bounds what a client tells about its machine.
-const maxDeviceName = 200
 
 // userChannel is the private topic of a person or an agent: only its own.
 type userChannel struct {
@@ -42,11 +38,8 @@ func (u *userChannel) Join(ctx context.Context, m *socket.Member, params json.Ra
 		return u.bridge.Join(ctx, m, params)
 	}
 	u.key = m.Conn().ID()
-	if len(p.DeviceName) > maxDeviceName {
-		p.DeviceName = p.DeviceName[:maxDeviceName]
-	}
 	if u.actor.IsPerson() { // an agent is online when an executor of it is
-		u.router.People.Connect(u.owner.String(), u.key, presence.Device{Name: p.DeviceName})
+		u.router.People.Connect(u.owner.String(), u.key)
 	}
 	return nil, nil
 }

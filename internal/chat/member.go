@@ -3,9 +3,6 @@ package chat
 import (
 	"context"
 	"fmt"
-	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
@@ -17,14 +14,6 @@ const (
 	Member   = "member"
 	Observer = "observer"
 )
-
-// Seat is a conversation_members row.
-type Seat struct {
-	ParticipantID id.Participant
-	Role          string
-	LastReadSeq   int64
-	JoinedAt      time.Time
-}
 
 // AddMembersTx gives participants a seat; those who have one keep it. What was
 // said before they came counts as read. It returns who is new, in the order given.
@@ -68,19 +57,6 @@ func Role(ctx context.Context, q pg.Querier, c id.Conversation, p id.Participant
 		return "", fmt.Errorf("load role: %w", err)
 	}
 	return role, nil
-}
-
-// Seats are the members of a room in the order in which they came.
-func Seats(ctx context.Context, q pg.Querier, c id.Conversation) ([]Seat, error) {
-	rows, err := q.Query(ctx, sqlSeats, c)
-	if err != nil {
-		return nil, fmt.Errorf("list members: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Seat])
-	if err != nil {
-		return nil, fmt.Errorf("list members: %w", err)
-	}
-	return out, nil
 }
 
 // ReadNextTx moves the read mark of a participant, who had read everything before it,

@@ -68,9 +68,6 @@ const (
 	sqlRole = `SELECT m.role FROM conversation_members m JOIN conversations c ON c.id = m.conversation_id
 		WHERE m.conversation_id = $1::uuid AND m.participant_id = $2::uuid AND c.deleted_at IS NULL`
 
-	sqlSeats = `SELECT participant_id, role, last_read_seq, joined_at FROM conversation_members
-		WHERE conversation_id = $1::uuid ORDER BY joined_at, participant_id`
-
 	sqlMarkRead = `WITH target AS (SELECT c.id, c.message_seq AS newest, COALESCE((SELECT s.seq FROM messages s
 			WHERE s.id = $3::uuid AND s.conversation_id = c.id), c.message_seq) AS seq FROM conversations c WHERE c.id = $1::uuid),
 		moved AS (UPDATE conversation_members m SET last_read_seq = t.seq, last_read_at = now() FROM target t

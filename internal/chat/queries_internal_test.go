@@ -12,7 +12,7 @@ func TestM2_StatementsPlan(t *testing.T) {
 	t.Parallel()
 	for _, sql := range []string{
 		sqlCreateRoom, sqlFindDirect, sqlGetRoom, sqlLockRoom, sqlSetTitle, sqlSetAvatar, sqlSetAgentsAdd, sqlDeleteRoom,
-		sqlAddMember, sqlRemoveMember, sqlSetRole, sqlRole, sqlSeats, sqlMarkRead, sqlReadNext, sqlInsertMessage, sqlFindByKey, sqlBrief, sqlSeqOf,
+		sqlAddMember, sqlRemoveMember, sqlSetRole, sqlRole, sqlMarkRead, sqlReadNext, sqlInsertMessage, sqlFindByKey, sqlBrief, sqlSeqOf,
 		sqlDeleteMessage, sqlPatchMessage, sqlRecordChange, sqlChanges, sqlPruneChanges,
 		sqlFindHuddle, sqlOpenHuddles, sqlFreeHuddleKey, sqlHuddlesOf, sqlReaderRole, sqlHuddlesBelow, sqlDepth, sqlSetAttachments,
 	} {

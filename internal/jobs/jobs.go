@@ -61,37 +61,10 @@ func (i *Inserter) InsertTx(ctx context.Context, tx *pg.Tx, args river.JobArgs, 
 	if err != nil {
 		return fmt.Errorf("insert job %s: %w", args.Kind(), err)
 	}
-	i.nudgeAfter(tx, res)
-	return nil
-}
-
-// InsertManyTx adds jobs to the transaction in one round trip.
-func (i *Inserter) InsertManyTx(ctx context.Context, tx *pg.Tx, params []river.InsertManyParams) error {
-	if len(params) == 0 {
-		return nil
-	}
-	raw, err := tx.Raw(ctx)
-	if err != nil {
-		return err
-	}
-	res, err := i.client.InsertManyTx(ctx, raw, params)
-	if err != nil {
-		return fmt.Errorf("insert jobs: %w", err)
-	}
-	i.nudgeAfter(tx, res...)
-	return nil
-}
-
-func (i *Inserter) nudgeAfter(tx *pg.Tx, inserted ...*rivertype.JobInsertResult) {
-	seen := make(map[string]struct{}, 1)
-	for _, r := range inserted {
-		queue := r.Job.Queue
-		if _, again := seen[queue]; again || r.UniqueSkippedAsDuplicate || r.Job.State != rivertype.JobStateAvailable {
-			continue
-		}
-		seen[queue] = struct{}{}
+	if queue := res.Job.Queue; !res.UniqueSkippedAsDuplicate && res.Job.State == rivertype.JobStateAvailable {
 		tx.AfterCommit(func() { i.nudges.add(queue) })
 	}
+	return nil
 }
 
 // Config tunes the client. Zero fields take the defaults that stand with them.

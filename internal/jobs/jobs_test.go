@@ -121,7 +121,7 @@ func TestJobsStartByNudge(t *testing.T) {
 				}
 			}
 			err := r.db.InTx(t.Context(), func(ctx context.Context, tx *pg.Tx) error {
-				return r.ins.InsertManyTx(ctx, tx, []river.InsertManyParams{{Args: args{"a"}}, {Args: args{"b"}}})
+				return errors.Join(r.ins.InsertTx(ctx, tx, args{"a"}, nil), r.ins.InsertTx(ctx, tx, args{"b"}, nil))
 			})
 			got := []string{wait(t, said), wait(t, said)}
 			slices.Sort(got)

@@ -335,6 +335,3 @@ func (b *Bridge) health() map[string]any { return map[string]any{"status": "ok",
 
 // ExecutorID is the id given at registration.
 func (b *Bridge) ExecutorID() string { return b.executorID }
-
-// Slots is the concurrency in force after Start.
-func (b *Bridge) Slots() int { return cap(b.slots) }

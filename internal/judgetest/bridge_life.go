@@ -75,9 +75,6 @@ func (b *Bridge) DropSocket() {
 	}
 }
 
-// Violations lists what the server did against the contract so far.
-func (b *Bridge) Violations() []Violation { return b.led.Violations() }
-
 // Turns lists every pushed message and its outcome, in order of completion.
 func (b *Bridge) Turns() []TurnRecord {
 	var out []TurnRecord

@@ -207,9 +207,6 @@ func (b *Bridge) command(p map[string]any) {
 	}
 }
 
-// Stopped tells whether the process ended (shutdown, Stop or Kill).
-func (b *Bridge) Stopped() bool { return b.run.Err() != nil }
-
 // WaitStopped blocks until the process ended.
 func (b *Bridge) WaitStopped(ctx context.Context) error {
 	select {

@@ -208,9 +208,6 @@ func (t *TaskTurn) Progress(ctx context.Context, phase, step string) {
 	t.over = err == nil && (a.Status == http.StatusForbidden || a.Status == http.StatusNotFound)
 }
 
-// Over tells whether a progress call was told that the task ended.
-func (t *TaskTurn) Over() bool { t.mu.Lock(); defer t.mu.Unlock(); return t.over }
-
 // work runs the model, once or once per step of a compound task.
 func (b *Bridge) work(ctx context.Context, t *TaskTurn, rec *TaskRecord) TaskReply {
 	task, _ := t.Raw["task"].(map[string]any)

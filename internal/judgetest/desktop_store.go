@@ -62,13 +62,6 @@ func (d *Desktop) Timeline(conv string) []map[string]any {
 // Placeholders counts own bubbles still shown as sending.
 func (d *Desktop) Placeholders() int { n := 0; d.read(func() { n = len(d.placeholders) }); return n }
 
-// AgentOnline tells whether the agent has its green dot.
-func (d *Desktop) AgentOnline(id string) bool {
-	ok := false
-	d.read(func() { ok = d.presence[id] == "online_local" })
-	return ok
-}
-
 func (s *store) setUnread(v any) {
 	s.unread, s.counted = map[string]int{}, map[string]map[string]bool{}
 	counts, _ := v.(map[string]any)

@@ -24,9 +24,7 @@ type Receipt struct {
 	At         time.Time
 }
 
-// MaxReceipts bounds one answer.
-const MaxReceipts = 500
-
+// A room has seldom more than a few agents; the answer is bounded all the same.
 const receiptsSQL = `SELECT r.message_id, r.agent_id, p.display_name AS agent_name, r.state, r.error_code, r.answer_id, r.merged_into, r.at FROM (
 		SELECT q.message_id, q.agent_id, CASE WHEN q.answered_at IS NOT NULL THEN CASE WHEN q.passed_reason IS NULL THEN 'answered' ELSE 'passed' END
 			WHEN q.lease_until IS NULL THEN 'accepted' WHEN q.seen_at IS NULL THEN 'claimed' ELSE 'working' END AS state,
@@ -44,7 +42,7 @@ const receiptsSQL = `SELECT r.message_id, r.agent_id, p.display_name AS agent_na
 const recentAskedSQL = `SELECT m.id FROM messages m WHERE m.conversation_id = $1::uuid AND m.deleted_at IS NULL ORDER BY m.seq DESC LIMIT 100`
 
 // Receipts are the receipts of these messages of a room, or of its newest hundred
-// messages when none are named; at most MaxReceipts.
+// messages when none are named; at most 500.
 func Receipts(ctx context.Context, q pg.Querier, c id.Conversation, ids []id.Message) ([]Receipt, error) {
 	if len(ids) == 0 {
 		rows, err := q.Query(ctx, recentAskedSQL, c)

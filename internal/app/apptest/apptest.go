@@ -17,19 +17,8 @@ import (
 // StartTimeout bounds a start and a stop on a busy machine.
 const StartTimeout = 60 * time.Second
 
-// Option changes how the server of New is configured.
-type Option func(*settings)
-
-type settings struct {
-	config      config.Config
-	allowErrors bool
-}
-
-// Config changes the server's configuration.
-func Config(change func(*config.Config)) Option { return func(s *settings) { change(&s.config) } }
-
-// AllowErrors is for tests that provoke failures: errors in the log are no failure.
-func AllowErrors() Option { return func(s *settings) { s.allowErrors = true } }
+// Option changes the configuration of the server of New.
+type Option func(*config.Config)
 
 // Server is the real server inside the test's process. It is drained when the
 // test ends; a drain that fails, and an error in its log, fail the test.
@@ -54,7 +43,7 @@ func New(t testing.TB, opts ...Option) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := settings{config: config.Config{
+	set := config.Config{
 		Addr: "127.0.0.1:0", MetricsAddr: "off", PublicURL: "http://127.0.0.1:4000",
 		DatabaseURL: db.Config().URL, DatabaseDirectURL: db.Config().DirectURL, DatabaseMaxConns: 10,
 		SecretKey: secret.Generate(), Signup: "open",
@@ -62,12 +51,12 @@ func New(t testing.TB, opts ...Option) *Server {
 		DrainTimeout: 30 * time.Second, PresenceGrace: 200 * time.Millisecond,
 		PasswordMemoryKiB: 64, PasswordPasses: 1, FilesDir: t.TempDir(), PostPerSecond: 1000, PostBurst: 5000, LogLevel: slog.LevelWarn,
 		Relay: defaults.Relay,
-	}}
+	}
 	for _, o := range opts {
 		o(&set)
 	}
-	s := &Server{t: t, DB: db, Log: NewLog(t, set.allowErrors)}
-	s.opts = app.Options{Config: set.config, Log: slog.New(s.Log), Version: "test", Strict: true}
+	s := &Server{t: t, DB: db, Log: NewLog(t, false)}
+	s.opts = app.Options{Config: set, Log: slog.New(s.Log), Version: "test", Strict: true}
 	if err := s.start(t.Context()); err != nil {
 		t.Fatalf("start the server: %v", err)
 	}

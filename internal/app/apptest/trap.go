@@ -8,7 +8,6 @@ type Trap struct {
 	point  string
 	do     func()
 	sprung chan struct{}
-	passed map[string]int
 }
 
 // Set arms the trap: whoever passes the point next runs do first. The channel is
@@ -32,10 +31,6 @@ func (t *Trap) Clear() bool {
 // Pass is called by what watches the traffic, before it lets it on.
 func (t *Trap) Pass(point string) {
 	t.mu.Lock()
-	if t.passed == nil {
-		t.passed = map[string]int{}
-	}
-	t.passed[point]++
 	if t.point != point {
 		t.mu.Unlock()
 		return
@@ -45,15 +40,4 @@ func (t *Trap) Pass(point string) {
 	t.mu.Unlock()
 	do()
 	close(sprung)
-}
-
-// Passed counts how often each point was passed.
-func (t *Trap) Passed() map[string]int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	out := map[string]int{}
-	for k, v := range t.passed {
-		out[k] = v
-	}
-	return out
 }

@@ -209,7 +209,7 @@ func (r *room) Join(_ context.Context, m *socket.Member, params json.RawMessage)
 	case strings.HasPrefix(m.Topic(), "forbidden:"):
 		return nil, socket.Reason("unauthorized")
 	case m.Topic() == "presence:all":
-		r.online.Connect(m.Conn().Session().Participant, m.Conn().ID(), presence.Device{})
+		r.online.Connect(m.Conn().Session().Participant, m.Conn().ID())
 	}
 	return map[string]any{"params": params}, nil
 }

@@ -1,11 +1,8 @@
-// Package presence knows which participants, people and agents, are online on
-// this server, and on how many devices.
+// Package presence knows which participants are online on this server.
 //
 // It owns the rule for flapping: who loses the last connection stays online for
-// a grace period, and for a while after a start those who were online before
-// count as online until they are back or the time is up. It does not own who may
-// see whom, the events that tell it (package channel sends them from OnChange)
-// or what an agent is doing.
+// a grace period. It does not own who may see whom, the events that tell it
+// (package channel sends them from OnChange) or what an agent is doing.
 //
 // Everything is in memory and rebuilt by rejoining clients after a restart.
 package presence
@@ -16,24 +13,15 @@ import (
 	"time"
 )
 
-// Device is where a connection comes from. Name identifies the machine (its raw
-// host name), Nickname is for display; both may be empty (desktop contract 3.7).
-type Device struct {
-	Name     string
-	Nickname string
-}
-
 // Change is one participant going online or offline.
 type Change struct {
 	Participant string
 	Online      bool
-	Devices     []Device // at the time of the change; empty when offline
 }
 
 // Config of a Tracker. Zero durations take the default, negative ones mean none.
 type Config struct {
-	Grace  time.Duration // after the last connection ended (5 s)
-	Warmup time.Duration // for participants given to Assume (10 s)
+	Grace time.Duration // after the last connection ended (5 s)
 	// Moment is how long changes gather after some were told (200 ms). A change that
 	// comes when it is quiet is told at once; when a thousand come within a second,
 	// everybody hears of them a few times and not a thousand times.
@@ -51,8 +39,7 @@ const MaxChanges = 256
 // Tracker counts connections per participant. It is safe for concurrent use and
 // its methods never block on OnChange, except Close.
 type Tracker struct {
-	cfg  Config
-	born time.Time
+	cfg Config
 
 	mu      sync.Mutex
 	who     map[string]*participant
@@ -65,56 +52,26 @@ type Tracker struct {
 }
 
 type participant struct {
-	conns   []connection // in the order of arrival
-	leaving *time.Timer  // runs while there are none
-	told    bool         // what OnChange was told last
-	waiting bool         // is in Tracker.waiting
+	conns   []string    // their keys
+	leaving *time.Timer // runs while there are none
+	told    bool        // what OnChange was told last
+	waiting bool        // is in Tracker.waiting
 }
 
-type connection struct {
-	key    string
-	device Device
-}
-
-// New makes a tracker; the warm-up begins now.
+// New makes a tracker.
 func New(cfg Config) *Tracker {
 	if cfg.Grace == 0 {
 		cfg.Grace = 5 * time.Second
 	}
-	if cfg.Warmup == 0 {
-		cfg.Warmup = 10 * time.Second
-	}
 	if cfg.Moment == 0 {
 		cfg.Moment = 200 * time.Millisecond
 	}
-	return &Tracker{cfg: cfg, born: time.Now(), who: make(map[string]*participant), ended: make(chan struct{})}
+	return &Tracker{cfg: cfg, who: make(map[string]*participant), ended: make(chan struct{})}
 }
-
-// Assume counts participants as online, because they were before the restart,
-// until the warm-up is over. Nobody is told that they are online; if one does not
-// come back, everybody is told that it is offline.
-func (t *Tracker) Assume(participants ...string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	left := t.cfg.Warmup - time.Since(t.born)
-	if t.closed || left <= 0 {
-		return
-	}
-	for _, name := range participants {
-		if t.who[name] == nil {
-			p := &participant{told: true}
-			t.who[name] = p
-			t.leaveIn(name, p, left)
-		}
-	}
-}
-
-// Warm reports whether the warm-up is over.
-func (t *Tracker) Warm() bool { return time.Since(t.born) >= t.cfg.Warmup }
 
 // Connect adds a connection; key is unique per participant (connection and
-// topic, or an executor id). The same key again replaces its device.
-func (t *Tracker) Connect(name, key string, d Device) {
+// topic). The same key again is the same connection.
+func (t *Tracker) Connect(name, key string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
@@ -129,11 +86,10 @@ func (t *Tracker) Connect(name, key string, d Device) {
 		p.leaving.Stop()
 		p.leaving = nil
 	}
-	if i := p.find(key); i >= 0 {
-		p.conns[i].device = d
+	if slices.Contains(p.conns, key) {
 		return
 	}
-	p.conns = append(p.conns, connection{key: key, device: d})
+	p.conns = append(p.conns, key)
 	t.tell(name, p)
 }
 
@@ -152,7 +108,7 @@ func (t *Tracker) remove(name, key string, grace time.Duration) {
 	if p == nil || t.closed {
 		return
 	}
-	i := p.find(key)
+	i := slices.Index(p.conns, key)
 	if i < 0 {
 		return
 	}
@@ -187,27 +143,6 @@ func (t *Tracker) Online(name string) bool {
 	defer t.mu.Unlock()
 	p := t.who[name]
 	return p != nil && p.online()
-}
-
-// Connections is the number of live connections of a participant, without grace.
-func (t *Tracker) Connections(name string) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if p := t.who[name]; p != nil {
-		return len(p.conns)
-	}
-	return 0
-}
-
-// Devices lists the devices of a participant that have a name, each once, oldest
-// connection first.
-func (t *Tracker) Devices(name string) []Device {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if p := t.who[name]; p != nil {
-		return p.devices()
-	}
-	return nil
 }
 
 // All lists everybody who counts as online, in no order.
@@ -305,7 +240,7 @@ func (t *Tracker) next() (changes []Change) {
 		changed := online != p.told
 		p.told = online
 		if changed {
-			changes = append(changes, Change{Participant: name, Online: online, Devices: p.devices()})
+			changes = append(changes, Change{Participant: name, Online: online})
 		}
 		t.forget(name, p)
 	}
@@ -323,17 +258,3 @@ func (t *Tracker) forget(name string, p *participant) {
 }
 
 func (p *participant) online() bool { return len(p.conns) > 0 || p.leaving != nil }
-
-func (p *participant) find(key string) int {
-	return slices.IndexFunc(p.conns, func(c connection) bool { return c.key == key })
-}
-
-func (p *participant) devices() []Device {
-	var all []Device
-	for _, c := range p.conns {
-		if c.device.Name != "" && !slices.ContainsFunc(all, func(d Device) bool { return d.Name == c.device.Name }) {
-			all = append(all, c.device)
-		}
-	}
-	return all
-}

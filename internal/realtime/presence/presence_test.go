@@ -53,14 +53,14 @@ func TestGrace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr, changes := watch(t)
-		tr.Connect("ann", "1", presence.Device{})
+		tr.Connect("ann", "1")
 		expect(t, changes(), "+ann")
 		tr.Disconnect("ann", "1")
 		pass(4 * time.Second)
 		if !tr.Online("ann") {
 			t.Fatal("offline within the grace period")
 		}
-		tr.Connect("ann", "2", presence.Device{})
+		tr.Connect("ann", "2")
 		pass(time.Hour)
 		expect(t, changes())      // a reconnect is no news
 		tr.Disconnect("ann", "1") // unknown: too late
@@ -80,10 +80,10 @@ func TestGraceStartsAnew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr, changes := watch(t)
-		tr.Connect("ann", "1", presence.Device{})
+		tr.Connect("ann", "1")
 		tr.Disconnect("ann", "1")
 		pass(3 * time.Second)
-		tr.Connect("ann", "2", presence.Device{})
+		tr.Connect("ann", "2")
 		tr.Disconnect("ann", "2")
 		pass(4 * time.Second)
 		expect(t, changes(), "+ann")
@@ -92,55 +92,23 @@ func TestGraceStartsAnew(t *testing.T) {
 	})
 }
 
-func TestDevices(t *testing.T) {
+// TestConnections: the last one that ends counts, and the same key twice is one.
+func TestConnections(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr, changes := watch(t)
-		tr.Connect("ann", "1", presence.Device{Name: "laptop"})
-		tr.Connect("ann", "2", presence.Device{Name: "tower", Nickname: "Big"})
-		tr.Connect("ann", "3", presence.Device{Name: "laptop"})
-		tr.Connect("ann", "4", presence.Device{})
-		tr.Connect("ann", "4", presence.Device{}) // the same key is the same connection
-		if got := fmt.Sprint(tr.Devices("ann"), tr.Connections("ann")); got != "[{laptop } {tower Big}] 4" {
-			t.Fatal(got)
+		for _, key := range []string{"1", "2", "3", "3"} {
+			tr.Connect("ann", key)
 		}
-		for _, key := range []string{"1", "2", "3"} {
+		for _, key := range []string{"1", "2"} {
 			tr.Disconnect("ann", key)
 		}
 		pass(time.Minute)
 		expect(t, changes(), "+ann")
-		tr.Leave("ann", "4")
+		tr.Leave("ann", "3")
 		expect(t, changes(), "-ann")
-		if tr.Devices("ann") != nil || tr.Connections("ann") != 0 {
-			t.Fatal("devices left")
-		}
-	})
-}
-
-// TestWarmup: after a restart those who come back were never away, and those who
-// do not come back are told of once.
-func TestWarmup(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		tr, changes := watch(t)
-		tr.Assume("ann", "bob", "cyd")
-		if got := len(tr.All()); got != 3 || tr.Warm() {
-			t.Fatalf("%d online, warm %v", got, tr.Warm())
-		}
-		pass(2 * time.Second)
-		tr.Connect("ann", "1", presence.Device{})
-		tr.Connect("dan", "1", presence.Device{})
-		tr.Connect("cyd", "1", presence.Device{})
-		tr.Leave("cyd", "1")
-		expect(t, changes(), "+dan", "-cyd")
-		pass(9 * time.Second)
-		expect(t, changes(), "-bob")
-		if !tr.Warm() {
-			t.Fatal("not warm")
-		}
-		tr.Assume("eve")
-		if tr.Online("eve") {
-			t.Fatal("assumed after the warm-up")
+		if tr.Online("ann") {
+			t.Fatal("still online")
 		}
 	})
 }
@@ -149,7 +117,7 @@ func TestCloseIsQuiet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr, changes := watch(t)
-		tr.Connect("ann", "1", presence.Device{})
+		tr.Connect("ann", "1")
 		tr.Disconnect("ann", "1")
 		expect(t, changes(), "+ann")
 		tr.Close()
@@ -171,13 +139,13 @@ func TestSlowListener(t *testing.T) {
 			}
 			<-release
 		}})
-		tr.Connect("ann", "1", presence.Device{})
+		tr.Connect("ann", "1")
 		synctest.Wait()
 		for range 3 {
-			tr.Connect("bob", "1", presence.Device{})
+			tr.Connect("bob", "1")
 			tr.Leave("bob", "1")
 		}
-		tr.Connect("cyd", "1", presence.Device{})
+		tr.Connect("cyd", "1")
 		close(release)
 		pass(time.Second)
 		synctest.Wait()
@@ -199,21 +167,21 @@ func TestMoment(t *testing.T) {
 		tr := presence.New(presence.Config{OnChange: func(changes []presence.Change) {
 			sizes, at = append(sizes, len(changes)), append(at, time.Since(began))
 		}})
-		tr.Connect("ann", "1", presence.Device{})
+		tr.Connect("ann", "1")
 		synctest.Wait()
 		for n := range 20 {
-			tr.Connect(fmt.Sprint("p", n), "1", presence.Device{})
+			tr.Connect(fmt.Sprint("p", n), "1")
 			pass(5 * time.Millisecond)
 		}
 		pass(time.Second)
 		for n := range 600 {
-			tr.Connect(fmt.Sprint("crowd", n), "1", presence.Device{})
+			tr.Connect(fmt.Sprint("crowd", n), "1")
 			if n == 0 {
 				synctest.Wait() // told at once; the others within its moment
 			}
 		}
 		pass(time.Second)
-		tr.Connect("zoe", "1", presence.Device{})
+		tr.Connect("zoe", "1")
 		synctest.Wait()
 		if got := fmt.Sprint(sizes); got != "[1 20 1 256 256 87 1]" {
 			t.Fatal(got)
@@ -221,7 +189,7 @@ func TestMoment(t *testing.T) {
 		if at[0] != 0 || at[1] != 200*time.Millisecond || at[2] != 1100*time.Millisecond || at[6] != 2100*time.Millisecond {
 			t.Fatal(at)
 		}
-		tr.Connect("late", "1", presence.Device{})
+		tr.Connect("late", "1")
 		tr.Close() // does not wait for the moment to be over, and tells nothing more
 		if len(sizes) != 7 {
 			t.Fatal(sizes)
@@ -238,7 +206,7 @@ func TestConcurrency(t *testing.T) {
 			wg.Go(func() {
 				for n := range 200 {
 					who := fmt.Sprint("p", n%5)
-					tr.Connect(who, fmt.Sprint(i), presence.Device{})
+					tr.Connect(who, fmt.Sprint(i))
 					tr.Disconnect(who, fmt.Sprint(i))
 				}
 			})

@@ -71,10 +71,6 @@ func (c *Conn) Push(topic, event string, payload any) error {
 	return m.Push(event, payload)
 }
 
-// PushRaw queues a frame that was encoded before, whether or not its topic is
-// joined. Like Push it is never dropped.
-func (c *Conn) PushRaw(f *realtime.Frame) error { return c.out.sendFrame(f, true) }
-
 // Close tells the client why and ends the connection once what waits is written
 // or Limits.CloseTimeout has passed. Handlers that run are not interrupted.
 // 1000 becomes 1001. The first call wins.

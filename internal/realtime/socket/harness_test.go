@@ -166,10 +166,9 @@ type gate struct {
 	ch   chan struct{}
 }
 
-func newGate() *gate               { return &gate{ch: make(chan struct{})} }
-func (g *gate) open()              { g.once.Do(func() { close(g.ch) }) }
-func (g *gate) wait()              { <-g.ch }
-func (g *gate) C() <-chan struct{} { return g.ch }
+func newGate() *gate  { return &gate{ch: make(chan struct{})} }
+func (g *gate) open() { g.once.Do(func() { close(g.ch) }) }
+func (g *gate) wait() { <-g.ch }
 
 func params(kv ...string) url.Values {
 	v := url.Values{}

@@ -189,15 +189,6 @@ func (s *Streams) Cancel(conversation, sender string) int {
 	return len(victims)
 }
 
-// CancelSender ends the sender's streams in every room, for a bridge that went away.
-func (s *Streams) CancelSender(sender string) int {
-	n := 0
-	for _, c := range s.names() {
-		n += s.Cancel(c, sender)
-	}
-	return n
-}
-
 // Replay gives the live streams of a room, oldest first, to a late joiner. No
 // frame of the room is sent until it returns, so tell must not block.
 func (s *Streams) Replay(conversation string, tell func(wire.MessageStreaming)) {
