@@ -164,7 +164,7 @@ func failurePost(c Completion) (Post, error) {
 		meta["errorKind"] = kind
 	}
 	if c.ErrorMessage != "" {
-		meta["detail"] = cutText(c.ErrorMessage, 500)
+		meta["detail"] = cutText(storable(c.ErrorMessage), 500)
 	}
 	raw, err := json.Marshal(meta)
 	if err != nil {

@@ -47,6 +47,9 @@ type draft struct {
 // Every error says what is wrong with which field.
 func check(actor access.Actor, p Post) (draft, error) {
 	d := draft{Post: p}
+	if actor.IsAgent() {
+		d.Content = storable(d.Content)
+	}
 	if d.ContentType == "" {
 		d.ContentType = "text"
 	}
@@ -255,6 +258,12 @@ func encode(v any) (json.RawMessage, error) {
 func isNull(raw json.RawMessage) bool {
 	t := bytes.TrimSpace(raw)
 	return len(t) == 0 || string(t) == "null"
+}
+
+// storable leaves out what cannot be stored. What a model says is taken like this: a slip
+// of one character must not cost its answer, and nobody could write it again.
+func storable(s string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
 }
 
 func clean(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }

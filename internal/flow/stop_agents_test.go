@@ -1,6 +1,7 @@
 package flow_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -188,5 +189,65 @@ func TestP5_CompleteOutcomes(t *testing.T) {
 	}
 	if _, err := b.g.Turns(t.Context(), b.Person("Eve"), bot.ID, nil, 10); fault.KindOf(err) != fault.NotFound {
 		t.Fatalf("a stranger's look: %v", err)
+	}
+}
+
+// TestP5_NonsenseCostsNoAnswer: a character that no table takes, or a count beyond all
+// measure, in what a bridge reports loses neither the answer nor the agent.
+func TestP5_NonsenseCostsNoAnswer(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, quick)
+	ada, bot, room, ex := b.couple(1, true)
+	if _, err := b.g.SetBudget(t.Context(), ada, bot.ID, 1_000_000_000_000); err != nil {
+		t.Fatal(err)
+	}
+	s := b.join(bot, ex)
+	absurd := turn.Tokens{Input: math.MaxInt64, Output: math.MaxInt64, CacheRead: math.MaxInt64, CacheWrite: math.MaxInt64}
+	say := func(c flow.Completion, want string) {
+		t.Helper()
+		b.Say(ada, room, "hello")
+		c.HeldClaim = fenced(s.next())
+		out, err := b.g.Complete(t.Context(), bot, c)
+		if err != nil || out.Message == nil || out.Message.Content != want && want != "" {
+			t.Fatalf("%+v, %v", out, err)
+		}
+	}
+	say(flow.Completion{Outcome: turn.Failed, ErrorCode: "model_error", ErrorMessage: "core\x00dump"}, "")
+	say(flow.Completion{
+		Outcome: turn.Answered, Reply: &flow.Post{Content: "It is\x00 four."}, Usage: true, Tokens: absurd, ToolCalls: math.MaxInt64, Iterations: math.MaxInt64,
+		Model: "m\x00", Backend: "b\x00", ToolNames: []string{"x\x00"},
+	}, "It is four.")
+	if err := b.g.ReportUsage(t.Context(), bot, turn.Usage{Model: "m", Tokens: absurd}); err != nil {
+		t.Fatal(err)
+	}
+	if u, err := b.g.UsageOf(t.Context(), ada, bot.ID, 30); err != nil || u.Input < 2 {
+		t.Errorf("usage %+v, %v", u, err)
+	}
+	if got, err := b.g.Budget(t.Context(), ada, bot.ID); err != nil || !got.Over() {
+		t.Errorf("budget %+v, %v", got, err)
+	}
+}
+
+// TestP5_NonsenseCostsNoAnswerOfAStockBridge is the same for a bridge that posts and acks.
+func TestP5_NonsenseCostsNoAnswerOfAStockBridge(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, quick)
+	ada, bot, room, ex := b.couple(1, false)
+	s := b.join(bot, ex)
+	m := b.Say(ada, room, "hello").Message
+	d := s.next()
+	absurd := turn.Tokens{Input: math.MaxInt64, Output: math.MaxInt64}
+	for range 2 {
+		if err := b.g.ReportUsage(t.Context(), bot, turn.Usage{Model: "m", Tokens: absurd}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	posted, err := b.Chat.Post(t.Context(), bot, flow.Post{ConversationID: room, Content: "four\x00", Metadata: []byte(`{"stream_id":"s"}`)})
+	if err != nil || posted.Message.Content != "four" {
+		t.Fatalf("%+v, %v", posted, err)
+	}
+	b.ack(bot, d)
+	if got := b.state(bot, m); got != "answered" {
+		t.Errorf("state %s", got)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/agntchat/agntchat/internal/access"
 	"github.com/agntchat/agntchat/internal/ask"
@@ -28,14 +27,8 @@ type TaskResult struct {
 var errResult = fault.New(fault.Invalid, "invalid", "This result cannot be stored.")
 
 func (r *TaskResult) check() error {
-	r.Response, r.Summary = strings.TrimSpace(r.Response), strings.TrimSpace(r.Summary)
-	switch {
-	case !clean(r.Response) || !clean(r.Summary):
-		return errResult.With("response", "characters", "the character U+0000 is not allowed")
-	case utf8.RuneCountInString(r.Response) > task.MaxResponse:
-		r.Response = cutText(r.Response, task.MaxResponse)
-	}
-	r.Summary = cutText(r.Summary, task.MaxSummary)
+	r.Response = cutText(strings.TrimSpace(storable(r.Response)), task.MaxResponse)
+	r.Summary = cutText(strings.TrimSpace(storable(r.Summary)), task.MaxSummary)
 	for _, raw := range []*json.RawMessage{&r.ResultData, &r.CompletionDetails} {
 		if isNull(*raw) {
 			*raw = nil
@@ -221,9 +214,7 @@ type ending struct {
 
 // Fail is fail_task. The text of a stock bridge is read into a code of the list.
 func (s *Tasks) Fail(ctx context.Context, actor access.Actor, tid id.Task, text, summary string, silent bool) error {
-	if !clean(text) || !clean(summary) {
-		return errResult.With("error", "characters", "the character U+0000 is not allowed")
-	}
+	text, summary = storable(text), storable(summary)
 	return s.change(ctx, tid, func(ctx context.Context, tx *pg.Tx, t *task.Task) error {
 		if err := s.worksTx(ctx, tx, actor, *t); err != nil {
 			return err
@@ -324,7 +315,7 @@ func (s *Tasks) CompleteRun(ctx context.Context, actor access.Actor, c TaskCompl
 
 func (s *Tasks) failRunTx(ctx context.Context, tx *pg.Tx, t *task.Task, actor access.Actor, row task.Claim, c TaskCompletion) error {
 	f := task.FailureOf(c.ErrorCode)
-	e := ending{code: f.Code, message: cutText(c.ErrorMessage, 2000), summary: c.Result.Summary, silent: c.Result.Silent, actor: actor.ID}
+	e := ending{code: f.Code, message: cutText(storable(c.ErrorMessage), 2000), summary: c.Result.Summary, silent: c.Result.Silent, actor: actor.ID}
 	switch {
 	case !f.Transient:
 		return s.failTx(ctx, tx, t, e)

@@ -298,7 +298,7 @@ func TestT1_EndsAreToldApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	failed, _ := run("failed")
-	if err := b.k.Fail(t.Context(), bot, failed.ID, "ValueError: no", "half of it", false); err != nil {
+	if err := b.k.Fail(t.Context(), bot, failed.ID, "ValueError:\x00 no", "half of it\x00", false); err != nil {
 		t.Fatal(err)
 	}
 	cancelled, _ := run("cancelled")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -30,6 +31,15 @@ type Result struct {
 // Tokens counts what a model run used.
 type Tokens struct {
 	Input, Output, CacheRead, CacheWrite int64
+}
+
+// mostTokens bounds what one report may say. A bridge that counts nonsense must neither
+// keep its turn from ending nor overflow the sums that budgets and pages are made of.
+const mostTokens = 1_000_000_000_000
+
+// bounded is t as it is stored.
+func (t Tokens) bounded() Tokens {
+	return Tokens{min(t.Input, mostTokens), min(t.Output, mostTokens), min(t.CacheRead, mostTokens), min(t.CacheWrite, mostTokens)}
 }
 
 // Turn is a finished turn as far as fencing and repeats need it.
@@ -74,9 +84,10 @@ func AddFinish(b *pg.Batch, group []Claim, r Result) {
 	if r.DurationMS > 0 {
 		duration = &r.DurationMS
 	}
+	used := r.Tokens.bounded()
 	b.Add(nil, queryFinish, ids(group), head.QueueID, turnID, string(r.Outcome), string(others), r.AnswerID,
-		text(r.ErrorCode), text(cut(r.ErrorMessage, 1000)), text(r.Model), text(r.Backend), r.ToolCalls, r.Iterations,
-		r.Tokens.Input, r.Tokens.Output, r.Tokens.CacheRead, r.Tokens.CacheWrite, duration, r.MergedInto, into)
+		text(r.ErrorCode), text(cut(r.ErrorMessage, 1000)), text(r.Model), text(r.Backend), min(r.ToolCalls, math.MaxInt32), min(r.Iterations, math.MaxInt32),
+		used.Input, used.Output, used.CacheRead, used.CacheWrite, duration, r.MergedInto, into)
 }
 
 // Finished finds the turn that a queue row became; nil when there is none.

@@ -33,12 +33,13 @@ type Fault struct {
 
 const maxNames = 500
 
-// SaveUsageTx stores it. Negative counts are refused.
+// SaveUsageTx stores it. Negative counts are refused, absurd ones cut.
 func SaveUsageTx(ctx context.Context, tx *pg.Tx, u Usage) error {
 	t := u.Tokens
 	if min(t.Input, t.Output, t.CacheRead, t.CacheWrite) < 0 {
 		return fault.New(fault.Invalid, "invalid", "Token counts cannot be negative.").With("usage", "range", "must not be negative")
 	}
+	t = t.bounded()
 	_, err := tx.Exec(ctx, queryUsage, u.AgentID, u.ConversationID, u.TurnID, cut(clean(u.Model), 200), t.Input, t.Output, t.CacheRead, t.CacheWrite, object(u.Turn))
 	if err != nil {
 		return fmt.Errorf("save usage: %w", err)

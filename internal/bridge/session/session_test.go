@@ -500,6 +500,22 @@ func TestP5_RefusedDraftIsShownAsFailure(t *testing.T) {
 	}
 }
 
+// TestP5_NoCharacterCostsAnAnswer: U+0000, which no server can store, is left out.
+func TestP5_NoCharacterCostsAnAnswer(t *testing.T) {
+	t.Parallel()
+	s := fakeserver.New(t)
+	start(t, options(t, s, says("It is\x00 four.")))
+	if row := s.WaitDone(s.Post("room", "hello")); row.Outcome != "answered" || row.Reply() != "It is four." {
+		t.Errorf("outcome %q reply %q", row.Outcome, row.Reply())
+	}
+	broken := fakeserver.New(t)
+	start(t, options(t, broken, fails(backend.Errorf(backend.CodeKilled, "core\x00dump"))))
+	row := broken.WaitDone(broken.Post("room", "hello"))
+	if raw, err := json.Marshal(row.Body); err != nil || row.ErrorCode() != "killed" || strings.Contains(string(raw), `\u0000`) {
+		t.Errorf("%s %v", raw, err)
+	}
+}
+
 func TestB1_LogsCarryNoSecret(t *testing.T) {
 	t.Parallel()
 	s := fakeserver.New(t)

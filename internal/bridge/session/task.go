@@ -228,7 +228,7 @@ func (r *taskRun) settle(c *taskCompletion) {
 	case r.err != nil:
 		e := backend.AsError(r.err)
 		r.agent.log.Warn("task failed", "task_id", r.item.TaskID, "code", e.Code, "error", r.err)
-		c.Outcome, c.Error = "failed", &completionErr{Code: e.Code, Message: e.Message}
+		c.Outcome, c.Error = "failed", failure(e)
 	case r.res.Waiting:
 		c.Outcome = "awaiting_approval"
 	case r.parked:
@@ -269,7 +269,7 @@ func (r *taskRun) plan() {
 		body := a.taskCall(w)
 		body["step_id"], body["status"], body["result"] = next.Step.ID, "completed", map[string]string{"summary": cut(r.text, 500)}
 		if r.err != nil {
-			body["status"], body["result"] = "failed", map[string]string{"error": cut(r.err.Error(), 500)}
+			body["status"], body["result"] = "failed", map[string]string{"error": cut(storable(r.err.Error()), 500)}
 		}
 		if w.ctx.Err() != nil || r.parked || r.res.Waiting {
 			return // the step is given again

@@ -98,7 +98,7 @@ func (b *toolbox) answer(text string) string {
 			parts = append(parts, text)
 		}
 	}
-	return strings.TrimSpace(strings.Join(parts, "\n\n"))
+	return strings.TrimSpace(storable(strings.Join(parts, "\n\n")))
 }
 
 // Call runs one tool under its own time limit. Errors are results for the

@@ -97,8 +97,16 @@ func (a *Agent) settle(d *draft, it Item, box *toolbox, text string, err error) 
 
 func (d *draft) fail(e *backend.Error) {
 	d.Body.Outcome = outcomeFailed
-	d.Body.Error = &completionErr{Code: e.Code, Message: e.Message}
+	d.Body.Error = failure(e)
 }
+
+func failure(e *backend.Error) *completionErr {
+	return &completionErr{Code: e.Code, Message: storable(e.Message)}
+}
+
+// storable leaves out the one character that no server can store: an answer must not be
+// refused for it.
+func storable(s string) string { return strings.ReplaceAll(s, "\x00", "") }
 
 func lastSeen(it Item) string {
 	if it.LatestSeenMessageID != "" {
