@@ -230,7 +230,9 @@ func TestK3_ShareFileIsPostedOnce(t *testing.T) {
 	if r := model.call("share_file", args); r.IsError || json.Unmarshal([]byte(r.Text), &first) != nil || first.Status != "shared" || first.FileID == "" {
 		t.Errorf("the same call again: %+v", r)
 	}
-	var files struct{ Files []struct{ ID, MessageID string } }
+	var files struct {
+		Files []struct{ ID, MessageID string }
+	}
 	call(t, s.URL, owner, "GET", "/api/conversations/"+room.ID+"/files", nil, 200, &files)
 	if len(files.Files) != 1 || files.Files[0].MessageID != first.MessageID || files.Files[0].ID != first.FileID {
 		t.Errorf("the room shows %+v, the model knows %+v", files.Files, first)

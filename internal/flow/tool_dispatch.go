@@ -66,7 +66,7 @@ func NewTools(db *pg.DB, log *slog.Logger, all ...Tool) (*Tools, error) {
 		return nil, err
 	}
 	for _, s := range t.registry.All() {
-		t.rates[tool.Key(s.Name)] = limit.New(float64(s.Limits.PerMinute)/60, s.Limits.Burst, 10_000)
+		t.rates[tool.Key(s.Name)] = limit.New(float64(s.Limits.PerMinute)/60, s.Limits.PerMinute, 10_000)
 	}
 	return t, nil
 }

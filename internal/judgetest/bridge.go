@@ -19,7 +19,6 @@ type BridgeOptions struct {
 	ExecutorKey   string // "agent-bridge"
 	MaxConcurrent int    // MAX_CONCURRENT_TASKS, used when the profile names none; 2
 	Backend       string // MODEL_BACKEND, used when the profile names none; "anthropic"
-	ProviderKey   string // a key given locally: the resolve call of 1.6 is left out
 	Device        string // AGENTGRAM_DEVICE_NAME
 
 	Heartbeat   time.Duration // executor heartbeat, 60 s
@@ -190,7 +189,7 @@ func (b *Bridge) Start(ctx context.Context) error {
 	if backend == "" {
 		backend = b.opt.Backend
 	}
-	if b.opt.ProviderKey == "" && (backend == "anthropic" || backend == "openai" || backend == "openrouter") {
+	if backend == "anthropic" || backend == "openai" || backend == "openrouter" {
 		b.resolveCredential(ctx, backend)
 	}
 	if model, _ := config["model"].(string); model == "" {

@@ -12,8 +12,6 @@ import (
 type SDKOptions struct {
 	Version   string        // X-Bridge-Version on every call; "2.11.24"
 	Heartbeat time.Duration // Phoenix heartbeat, 30 s
-	TrustAll  bool          // leaves the default trust filter out
-	OnMessage func(message map[string]any)
 	Ledger    *Ledger
 }
 
@@ -189,18 +187,14 @@ func (s *SDK) message(m map[string]any) {
 	}
 	sender := str(m, "senderId")
 	who, _ := m["sender"].(map[string]any)
-	drop := false
 	s.change(func() {
-		drop = time.Since(s.seen[id]) < 30*time.Second || sender == s.agentID ||
-			!s.opt.TrustAll && str(who, "type") == "agent" && !s.trusted[sender]
+		drop := time.Since(s.seen[id]) < 30*time.Second || sender == s.agentID ||
+			str(who, "type") == "agent" && !s.trusted[sender]
 		s.seen[id] = time.Now()
 		if !drop {
 			s.inbox = append(s.inbox, m)
 		}
 	})
-	if !drop && s.opt.OnMessage != nil {
-		go s.opt.OnMessage(m)
-	}
 }
 
 // Send pushes a message in snake_case; the reply's status is not looked at by

@@ -48,8 +48,7 @@ func (r Risk) Asks(marked bool) bool { return r == Critical || (r == High && mar
 
 // Limits bound the calls of one tool. Zero fields take the defaults that stand with them.
 type Limits struct {
-	PerMinute int           // calls of one agent a minute (60)
-	Burst     int           // calls at once before the rate counts (PerMinute)
+	PerMinute int           // calls of one agent a minute, and at once (60)
 	Args      int           // bytes of the arguments (256 KiB)
 	Result    int           // bytes of the text for the model (60,000)
 	Timeout   time.Duration // 30 s
@@ -62,7 +61,6 @@ func (l Limits) withDefaults() Limits {
 		}
 	}
 	set(&l.PerMinute, 60)
-	set(&l.Burst, l.PerMinute)
 	set(&l.Args, 256<<10)
 	set(&l.Result, 60_000)
 	if l.Timeout == 0 {

@@ -104,13 +104,6 @@ type ConversationCreate struct {
 	Metadata  Map      `json:"metadata,omitempty"`
 }
 
-// ConversationPatch is the body of PATCH /api/conversations/:id: an absent key leaves, null clears.
-type ConversationPatch struct {
-	Title                  *string `json:"title"`
-	AvatarURL              *string `json:"avatarUrl"`
-	AgentsAddWithoutAsking *bool   `json:"agentsAddWithoutAsking"`
-}
-
 // MemberAdd is the body of POST /api/conversations/:id/members.
 type MemberAdd struct {
 	ParticipantID string `json:"participantId"`

@@ -294,11 +294,6 @@ type RuntimeFaultReport struct {
 	Meta           Map     `json:"meta"`
 }
 
-// ModelConfigPatch is the body of PATCH …/model-config: sparse, null clears a key.
-type ModelConfigPatch struct {
-	ModelConfig map[string]Map `json:"model_config"`
-}
-
 // Tool is one entry of resolvedTools (bridge 4.5).
 type Tool struct {
 	Name           string `json:"name"`

@@ -85,10 +85,6 @@ export function unstickAgent(id: Id): Promise<{ message: string }> {
   return api.post(`${agent(id)}/health/unstick`);
 }
 
-export function resetAgentHealth(id: Id): Promise<{ message: string }> {
-  return api.post(`${agent(id)}/health/reset`);
-}
-
 export const TURN_PAGE = 20;
 
 /** Newest first; `before` is the `endedAt` of the oldest turn held. */

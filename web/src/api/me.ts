@@ -57,10 +57,6 @@ export async function addLlmKey(input: { provider: string; token: string; label?
   return (await api.post<{ key: LlmKey }>("/api/me/llm-keys", input)).key;
 }
 
-export async function updateLlmKey(id: string, input: { label?: string; token?: string }): Promise<LlmKey> {
-  return (await api.patch<{ key: LlmKey }>(`/api/me/llm-keys/${encodeURIComponent(id)}`, input)).key;
-}
-
 export async function makeLlmKeyDefault(id: string): Promise<LlmKey> {
   return (await api.post<{ key: LlmKey }>(`/api/me/llm-keys/${encodeURIComponent(id)}/default`)).key;
 }

@@ -878,13 +878,6 @@ export interface ConversationCreate {
   metadata?: Map;
 }
 
-/** ConversationPatch is the body of PATCH /api/conversations/:id: an absent key leaves, null clears. */
-export interface ConversationPatch {
-  title: string | null;
-  avatarUrl: string | null;
-  agentsAddWithoutAsking: boolean | null;
-}
-
 /** MemberAdd is the body of POST /api/conversations/:id/members. */
 export interface MemberAdd {
   participantId: string;
@@ -1723,11 +1716,6 @@ export interface RuntimeFaultReport {
   message_id: string | null;
   detail: string;
   meta: Map;
-}
-
-/** ModelConfigPatch is the body of PATCH …/model-config: sparse, null clears a key. */
-export interface ModelConfigPatch {
-  model_config: Record<string, Map>;
 }
 
 /** Tool is one entry of resolvedTools (bridge 4.5). */

@@ -32,7 +32,6 @@ export type ConnectionEvent =
   | { type: "network_back" };
 
 export const SERVICE_RESTART = 1012;
-export const TRY_AGAIN_LATER = 1013;
 
 export function startConnection(now: number): ConnectionState {
   return { state: "connecting", since: now, attempt: 0, retryAt: null, wasOnline: false };

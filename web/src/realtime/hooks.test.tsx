@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { session } from "#/api/session";
 import type { Conversation, Self } from "#/api/types";
 import { HubContext } from "./context";
-import { messageKey, usePresence, useRoom, useRoomActions, useRoomActivity, useUnread } from "./hooks";
+import { messageKey, usePresence, useRoom, useRoomActions, useRoomActivity, useUnreadTotal } from "./hooks";
 import { Hub } from "./hub";
 import { FakeServer } from "./testing/fakeSocket";
 
@@ -82,7 +82,7 @@ describe("useRoom", () => {
     for (let i = 0; i < 4; i++) server.world.post({ senderId: "bot" });
     const wrapper = start([room({ unreadCount: 2, lastReadSeq: 2, lastMessage: server.world.messages[3] ?? null })]);
     await settle();
-    const { result } = renderHook(() => ({ room: useRoom("room"), unread: useUnread("room") }), { wrapper });
+    const { result } = renderHook(() => ({ room: useRoom("room"), unread: useUnreadTotal() }), { wrapper });
     await settle();
     const expected = server.world.messages[1]?.insertedAt;
     expect(result.current.room.readUpTo).toBe(expected);

@@ -49,20 +49,6 @@ export function useConversation(id: Id): Conversation | undefined {
   return room;
 }
 
-export function useUnread(id: Id): number {
-  return useStore(
-    useHub().list,
-    useCallback((v) => v.rooms.get(id)?.unread ?? 0, [id]),
-  );
-}
-
-export function useMentioned(id: Id): boolean {
-  return useStore(
-    useHub().list,
-    useCallback((v) => v.rooms.get(id)?.mentioned ?? false, [id]),
-  );
-}
-
 export function useUnreadTotal(): number {
   return useStore(useHub().list, (v) => unreadTotal(v.rooms));
 }

@@ -5,7 +5,6 @@ import type { Id, StreamPhase, StreamStatus } from "#/api/types";
 
 export const STALE_MS = 75_000;
 export const LINGER_MS = 3_000;
-export const SWEEP_MS = 10_000;
 const MAX_STEPS = 8;
 const MIN_THOUGHT = 12;
 

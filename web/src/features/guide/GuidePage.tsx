@@ -16,10 +16,6 @@ import { useSelf } from "#/lib/self";
 import { useAgentDevice, usePresence } from "#/realtime/hooks";
 import { useGuideAgent, useLocalSetup, useMakeHere, useMakeRemote, useOpenRoom } from "./queries";
 
-export interface GuideState {
-  agent?: Id | undefined;
-}
-
 /** From an empty account to a talking agent: pick how it runs, see it come online, write the first message. */
 export function GuidePage({ agent, onAgent }: { agent: Id | undefined; onAgent: (agent: Id | undefined) => void }) {
   const t = useT();

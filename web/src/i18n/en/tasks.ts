@@ -106,7 +106,6 @@ export const tasks = {
   "tasks.retryOf": "The try before this one",
   "tasks.emptyHint": "The agent says it is done, but left neither a result nor a word about it. Look into the work, or have it done again.",
   "tasks.card": "Task: {title}",
-  "tasks.notCancelled": "The task was not cancelled",
   "tasks.ask.others": "Waits for {names}.",
   "tasks.waits.parts": "Waits for its parts: {state}",
   "tasks.waits.asleep": "{name} is offline. The task begins when its bridge is online.",

@@ -108,7 +108,6 @@ export const tasks: Record<keyof typeof en, string> = {
   "tasks.retryOf": "上一次尝试",
   "tasks.emptyHint": "智能体说已经完成，却没有留下结果，也没有说明。可以查看工作过程，或让它再做一次。",
   "tasks.card": "任务：{title}",
-  "tasks.notCancelled": "任务没有取消",
   "tasks.ask.others": "等待 {names} 回答。",
   "tasks.waits.parts": "等待子任务：{state}",
   "tasks.waits.asleep": "{name} 离线，等它的桥上线后任务就会开始。",

@@ -1,5 +1,5 @@
 /** A socket and a server behind it, for tests: joins, pushes, broadcasts, and connections that break at any moment. */
-import type { Id, Message } from "#/api/types";
+import type { Message } from "#/api/types";
 import type { ChannelPort, MakeSocket, PushPort, SocketOptions, SocketPort } from "../socket";
 import { World } from "./world";
 
@@ -181,8 +181,4 @@ export class FakeServer {
     this.#byNonce.set(nonce, m);
     return m;
   }
-}
-
-export function topicOf(id: Id): string {
-  return `conversation:${id}`;
 }
