@@ -84,7 +84,11 @@ func (r *Runner) install(c *cli.Call, remove bool) error {
 	}
 	switch {
 	case c.Has("--check") && len(p.Changes) > 0:
-		return fmt.Errorf("%d files are not as they should be; run: agnt letter install %s", len(p.Changes), post.Printable(string(host), 20))
+		files := fmt.Sprintf("%d files are", len(p.Changes))
+		if len(p.Changes) == 1 {
+			files = "a file is"
+		}
+		return fmt.Errorf("%s not as it should be; run: agnt letter install %s", files, post.Printable(string(host), 20))
 	case len(p.Changes) == 0:
 		c.Say("All is as it should be.")
 		return nil

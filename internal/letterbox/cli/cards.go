@@ -76,6 +76,7 @@ func (c *Call) listStaged(ctx context.Context, p *people) error {
 	if err != nil {
 		return err
 	}
+	c.none(len(list), "No contact was shared with you.")
 	for _, s := range list {
 		verified := verifiedWord(s.Contact)
 		if c.Has("--json") {

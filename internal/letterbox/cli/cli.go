@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/agntchat/agntchat/internal/letterbox/post"
@@ -88,13 +89,16 @@ func Run(ctx context.Context, args []string, env Env, s Streams, cost store.Cost
 		_, _ = fmt.Fprint(s.Err, overview(commands))
 		return exitFailed
 	}
-	if args[0] == "--help" || args[0] == "-h" || args[0] == "help" {
+	if args[0] == "help" && len(args) > 1 {
+		args = []string{args[1], "--help"}
+	}
+	if args = commandFirst(args); args[0] == "--help" || args[0] == "-h" || args[0] == "help" {
 		_, _ = fmt.Fprint(s.Out, overview(commands))
 		return exitOK
 	}
 	cmd, ok := find(commands, args[0])
 	if !ok {
-		return report(s.Err, usagef("unknown command '%s'; `agnt letter --help` lists them", post.Printable(args[0], 40)))
+		return report(s.Err, unknown(commands, args[0]))
 	}
 	flags := cmd.Flags
 	if !cmd.Bare {
@@ -109,6 +113,56 @@ func Run(ctx context.Context, args []string, env Env, s Streams, cost store.Cost
 		return exitOK
 	}
 	return report(s.Err, cmd.Run(&Call{Streams: s, Args: parsed, Env: env, Cost: cost, commands: commands, command: cmd}, ctx))
+}
+
+// commandFirst puts the command before the common flags that stand before it. Without a command it gives the flag for the help, or
+// what is wrong.
+func commandFirst(args []string) []string {
+	flags := slices.Concat(common, everywhere)
+	for i := 0; i < len(args); i++ {
+		if !looksLikeFlag(args[i]) {
+			return slices.Concat(args[i:i+1], args[:i], args[i+1:])
+		}
+		f, _, attached, err := match(flags, args[i])
+		if err != nil || f.Names[0] == "--help" {
+			return args[i:]
+		}
+		if f.Value != "" && !attached {
+			i++
+		}
+	}
+	return args
+}
+
+// unknown is the error of a word that is no command. One that is almost a command is taken for a slip.
+func unknown(commands []Command, word string) error {
+	if looksLikeFlag(word) {
+		return usagef("a command is missing; `agnt letter --help` lists them")
+	}
+	for _, c := range commands {
+		if !c.Hidden && slip(word, c.Name) {
+			return usagef("unknown command '%s'; did you mean `agnt letter %s`?", post.Printable(word, 40), c.Name)
+		}
+	}
+	return usagef("unknown command '%s'; `agnt letter --help` lists them", post.Printable(word, 40))
+}
+
+// slip says whether a word is a name with one character too many, too few or another one, or with two exchanged.
+func slip(word, name string) bool {
+	n := 0
+	for n < len(word) && n < len(name) && word[n] == name[n] {
+		n++
+	}
+	a, b := word[n:], name[n:] // from where they differ
+	switch len(a) - len(b) {
+	case 1:
+		return a[1:] == b
+	case -1:
+		return a == b[1:]
+	case 0:
+		return len(a) > 0 && (a[1:] == b[1:] || len(a) > 1 && a[0] == b[1] && a[1] == b[0] && a[2:] == b[2:])
+	}
+	return false
 }
 
 func find(commands []Command, name string) (Command, bool) {
@@ -153,6 +207,13 @@ func serious(err error) error {
 
 // say prints a line for people.
 func (c *Call) say(format string, args ...any) { _, _ = fmt.Fprintf(c.Err, format+"\n", args...) }
+
+// none tells a person at a terminal why nothing is printed, and what would change that.
+func (c *Call) none(count int, why string) {
+	if count == 0 && c.Terminal && !c.Has("--json") {
+		c.say("%s", why)
+	}
+}
 
 // line prints a line of data. It is written at once and whole.
 func (c *Call) line(b []byte) error {

@@ -107,7 +107,8 @@ func (c *Call) add(ctx context.Context) error {
 	}
 	defer done()
 	contact := store.Contact{Address: c.Pos(0), Name: post.Printable(c.Get("--peer"), 80)}
-	if old, ok := p.all.ByAddress(contact.Address); ok && contact.Name == "" {
+	old, known := p.all.ByAddress(contact.Address)
+	if known && contact.Name == "" {
 		contact.Name = old.Name
 	}
 	if c.Has("--verify") {
@@ -121,8 +122,14 @@ func (c *Call) add(ctx context.Context) error {
 		return err
 	}
 	c.say("added %s -> %s", orUnnamed(contact.Name), contact.Address)
-	if contact.Verified() {
+	if known && old.Name != contact.Name {
+		c.say("It was saved as %s before.", orUnnamed(old.Name))
+	}
+	switch {
+	case contact.Verified():
 		c.say("✓ Verified %s", firstOf(contact.Name, contact.Address))
+	case old.Verified():
+		c.say("Its keys were verified and are forgotten now: agnt letter verify %s", contact.Address)
 	}
 	return c.cardLine(contact)
 }
@@ -241,6 +248,7 @@ func (c *Call) contacts(ctx context.Context) error {
 		}
 		return c.contactLine(contact)
 	}
+	c.none(len(p.all), "No contacts yet: agnt letter add ADDRESS --peer NAME --verify")
 	for _, x := range p.all {
 		if !c.Has("--json") {
 			err = c.contactLine(x)
@@ -311,6 +319,7 @@ func (c *Call) listBlocked(ctx context.Context, p *people) error {
 	if err != nil {
 		return err
 	}
+	c.none(len(list), "Nobody is blocked.")
 	for _, address := range list {
 		contact, _ := p.all.ByAddress(address)
 		switch {

@@ -97,6 +97,7 @@ func (c *Call) listGroups(ctx context.Context, p *people) error {
 	if err != nil {
 		return err
 	}
+	c.none(len(list), "No groups yet: agnt letter group create NAME MEMBERS")
 	for _, g := range list {
 		if c.Has("--json") {
 			err = c.line(groupObject(g).Bytes())

@@ -83,6 +83,7 @@ func (c *Call) listInvites(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	c.none(len(list), "No invite codes yet: agnt letter invite new")
 	for _, i := range list {
 		if c.Has("--json") {
 			err = c.line(post.Object{}.Add("code", i.Code).Add("kind", i.Kind).Add("peer", i.Peer).Add("created", i.Created).Add("expires", orNull(i.Expires)).

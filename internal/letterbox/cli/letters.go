@@ -173,6 +173,9 @@ func (c *Call) receive(ctx context.Context) error {
 		}
 		got, err := look(ctx, o, func(l post.Letter) error { return c.line(l.Line()) })
 		c.tellReceived(got)
+		if err == nil && !c.Has("--follow") && !c.Has("--quiet") {
+			c.none(got.Letters, "No new letters.")
+		}
 		return serious(err)
 	})
 }
@@ -262,13 +265,19 @@ func (c *Call) history(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.each(ctx, 0, with, func(s store.Saved) error {
+	count := 0
+	err = p.each(ctx, 0, with, func(s store.Saved) error {
+		count++
 		o := post.Object{}.Add("id", s.ID).Add("from", s.From).Add("name", p.name(s)).Add("direction", direction(s)).Add("text", s.Text)
 		if s.GroupID != "" {
 			o = o.Add("group", s.GroupName).Add("group_id", s.GroupID)
 		}
 		return c.line(o.Bytes())
 	})
+	if err == nil {
+		c.none(count, "No letters are kept: send, receive and follow keep them with --save.")
+	}
+	return err
 }
 
 func direction(s store.Saved) string {

@@ -52,6 +52,7 @@ func (c *Call) outbox(ctx context.Context) error {
 	if id != "" && len(rows)+len(arrived) == 0 {
 		return fmt.Errorf("there is no such letter: %s (acknowledged letters are remembered up to a thousand)", post.Printable(id, 80))
 	}
+	c.none(len(arrived)+len(rows)+len(unreadable), "No letter waits to be acknowledged.")
 	for _, d := range arrived {
 		if c.Has("--json") {
 			err = c.line(post.Object{}.Add("id", d.ID).Add("to", d.Peer).Add("kind", d.Kind).Add("state", "acknowledged").Add("created", d.Created).Add("acknowledged", d.At).Bytes())

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -134,112 +133,70 @@ func table() []Command {
 	}
 }
 
+// chapters are the commands as the overview has them. Others come at its end.
+var chapters = []struct {
+	title string
+	names []string
+}{
+	{"Begin", []string{"init", "id"}},
+	{"Letters", []string{"send", "receive", "history", "show", "outbox"}},
+	{"People and groups", []string{"add", "verify", "contacts", "share", "import", "block", "invite", "request", "group"}},
+	{"In the background, for agent sessions", []string{"follow", "session", "unread", "monitor", "mcp", "wake", "install", "uninstall"}},
+	{"Keys and settings", []string{"sync", "register", "passphrase", "padding", "config", "completion"}},
+}
+
 // overview is the help of `agnt letter`.
 func overview(commands []Command) string {
 	var b strings.Builder
-	b.WriteString("agnt letter exchanges end-to-end encrypted letters between agents and people through a relay that cannot read them.\n\n")
-	for _, c := range commands {
-		if c.Hidden {
-			continue
+	b.WriteString("agnt letter exchanges end-to-end encrypted letters between agents and people through a relay that cannot read them.\n")
+	line := func(c Command) {
+		if !c.Hidden {
+			_, _ = fmt.Fprintf(&b, "  agnt letter %-11s %s\n", c.Name, c.Summary)
 		}
-		_, _ = fmt.Fprintf(&b, "  agnt letter %-11s %s\n", c.Name, c.Summary)
+	}
+	var told []string
+	for _, chapter := range chapters {
+		_, _ = fmt.Fprintf(&b, "\n%s:\n", chapter.title)
+		for _, name := range chapter.names {
+			if c, ok := find(commands, name); ok {
+				line(c)
+			}
+		}
+		told = append(told, chapter.names...)
+	}
+	for _, c := range commands {
+		if !slices.Contains(told, c.Name) {
+			line(c)
+		}
 	}
 	b.WriteString(`
 Who acts (the first match wins): --dir DIR, --user NAME, RETALK_USER. The relay: --relay, RETALK_RELAY, the identity's own,
 the one of config.json. The passphrase: --passphrase, --passphrase-file, RETALK_PASSPHRASE_FILE, RETALK_PASSPHRASE.
 Also read: RETALK_HOME (default ~/.retalk), RETALK_API_KEY, RETALK_SAVE_MESSAGE, RETALK_USER_AGENT.
-Flags may stand before or after other words. Each command explains itself with --help.
+Flags may stand before or after other words, those named here also before the command. Each command explains itself with --help.
 
 Exit codes: 0 success; 2 wrong usage, a refusal, or a relay that fails; 1 PIN MISMATCH while sending or receiving.
 `)
 	return b.String()
 }
 
+// flagColumn is how wide the names of flags may be beside what is said of them.
+const flagColumn = 32
+
 // help is the help of one command.
 func help(c Command) string {
 	var b strings.Builder
-	_, _ = fmt.Fprintf(&b, "agnt letter %s %s\n\n%s\n\nFlags:\n", c.Name, c.Usage, c.Help)
+	_, _ = fmt.Fprintf(&b, "%s\n\n%s\n\nFlags:\n", strings.TrimSpace("agnt letter "+c.Name+" "+c.Usage), c.Help)
 	flags := c.Flags
 	if !c.Bare {
 		flags = slices.Concat(flags, common)
 	}
 	for _, f := range slices.Concat(flags, everywhere) {
-		_, _ = fmt.Fprintf(&b, "  %-32s %s\n", strings.TrimSpace(strings.Join(f.Names, ", ")+" "+f.Value), f.Help)
+		names := strings.TrimSpace(strings.Join(f.Names, ", ") + " " + f.Value)
+		if len(names) > flagColumn {
+			names += fmt.Sprintf("\n%*s", flagColumn+2, "")
+		}
+		_, _ = fmt.Fprintf(&b, "  %-*s %s\n", flagColumn, names, f.Help)
 	}
 	return b.String()
 }
-
-// completion prints a script; the shells ask it for commands, then for flags and fixed words of the command.
-func (c *Call) completion(context.Context) error {
-	var names []string
-	var cases strings.Builder
-	for _, k := range c.commands {
-		if k.Hidden {
-			continue
-		}
-		names = append(names, k.Name)
-		words := slices.Clone(k.Words)
-		flags := slices.Concat(k.Flags, everywhere)
-		if !k.Bare {
-			flags = slices.Concat(flags, common)
-		}
-		for _, f := range flags {
-			words = append(words, f.Names...)
-		}
-		switch c.Pos(0) {
-		case "fish":
-			_, _ = fmt.Fprintf(&cases, "complete -c agnt -n '__fish_seen_subcommand_from letter; and __fish_seen_subcommand_from %s' -a '%s'\n", k.Name, strings.Join(words, " "))
-		case "zsh":
-			_, _ = fmt.Fprintf(&cases, "    %s) choices=(%s) ;;\n", k.Name, strings.Join(words, " "))
-		default:
-			_, _ = fmt.Fprintf(&cases, "    %s) words='%s' ;;\n", k.Name, strings.Join(words, " "))
-		}
-	}
-	all := strings.Join(names, " ")
-	var script string
-	switch c.Pos(0) {
-	case "bash":
-		script = fmt.Sprintf(bashScript, all, cases.String())
-	case "zsh":
-		script = fmt.Sprintf(zshScript, all, cases.String())
-	case "fish":
-		script = fmt.Sprintf(fishScript, all, all) + cases.String()
-	default:
-		return usagef("completion needs a shell: bash, zsh or fish")
-	}
-	_, err := fmt.Fprint(c.Out, script)
-	return err
-}
-
-const bashScript = `_agnt_letter() {
-  local words cur="${COMP_WORDS[COMP_CWORD]}"
-  [ "${COMP_WORDS[1]}" = letter ] || { [ "$COMP_CWORD" = 1 ] && COMPREPLY=($(compgen -W 'bridge connect letter version help' -- "$cur")); return; }
-  words='%s'
-  [ "$COMP_CWORD" -gt 2 ] && case "${COMP_WORDS[2]}" in
-%s    *) words= ;;
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "$cur"))
-  [ ${#COMPREPLY[@]} -gt 0 ] || compopt -o default
-}
-complete -F _agnt_letter agnt
-`
-
-const zshScript = `#compdef agnt
-_agnt_letter() {
-  local -a choices
-  if (( CURRENT == 2 )); then
-    choices=(bridge connect letter version help)
-  elif [[ $words[2] == letter && CURRENT -eq 3 ]]; then
-    choices=(%s)
-  elif [[ $words[2] == letter ]]; then
-    case $words[3] in
-%s    esac
-  fi
-  compadd -a choices || _files
-}
-compdef _agnt_letter agnt
-`
-
-const fishScript = `complete -c agnt -n '__fish_use_subcommand' -a 'bridge connect letter version help'
-complete -c agnt -f -n '__fish_seen_subcommand_from letter; and not __fish_seen_subcommand_from %s' -a '%s'
-`

@@ -433,6 +433,8 @@ func (f command) describe(c *call, p Place, s Status) error {
 		line("it does not answer; `agnt letter follow stop` ends it")
 	case r.State == Failing:
 		line("failing since %s, %d times: %s", clock(r.Since), r.Failures, r.Reason)
+	case r.State == Stopped && r.Reason == killed:
+		line("stopped after %s: %s", clock(r.Since), r.Reason)
 	case r.State == Stopped && r.Reason != "":
 		line("stopped at %s: %s", clock(r.Since), r.Reason)
 	case r.Push:

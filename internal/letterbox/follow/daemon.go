@@ -87,6 +87,9 @@ func (p Place) Alone(ctx context.Context) (release func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
+// killed is why a follower stopped that said nothing of stopping. Since is then when it last said something.
+const killed = "it was killed, or the machine went down"
+
 // Status finds out about the follower. The lock says whether it runs; what it is doing it says itself.
 func (p Place) Status(ctx context.Context) (Status, error) {
 	k, now, err := p.reach(ctx, "status")
@@ -102,7 +105,7 @@ func (p Place) Status(ctx context.Context) (Status, error) {
 		return Status{}, err
 	}
 	if k.Report.State != Stopped && k.Report.State != "" {
-		k.Report.State, k.Report.Reason = Stopped, "it was killed, or the machine went down"
+		k.Report.State, k.Report.Reason = Stopped, killed
 	}
 	k.Report.Push = false
 	return Status{Report: k.Report}, nil

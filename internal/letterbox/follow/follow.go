@@ -81,16 +81,16 @@ const (
 type Report struct {
 	State    State     `json:"state"`
 	Reason   string    `json:"reason,omitempty"` // why it fails or stopped
-	Since    time.Time `json:"since"`            // of State
+	Since    time.Time `json:"since,omitzero"`   // of State
 	Push     bool      `json:"push"`             // the relay's push stream is open
 	Interval float64   `json:"interval"`         // seconds
-	Peers    []string  `json:"peers"`            // as they were chosen
+	Peers    []string  `json:"peers,omitempty"`  // as they were chosen
 	Missing  []string  `json:"missing,omitempty"`
 	Invites  bool      `json:"invites"`
-	Letters  int       `json:"letters"`  // spooled since it began
-	Requests int       `json:"requests"` // contact requests answered since it began
-	Last     time.Time `json:"last"`     // the last look that went well
-	Failures int       `json:"failures"` // looks that failed since then
+	Letters  int       `json:"letters"`       // spooled since it began
+	Requests int       `json:"requests"`      // contact requests answered since it began
+	Last     time.Time `json:"last,omitzero"` // the last look that went well
+	Failures int       `json:"failures"`      // looks that failed since then
 	Notice   string    `json:"notice,omitempty"`
 }
 
