@@ -85,7 +85,7 @@ export function unstickAgent(id: Id): Promise<{ message: string }> {
   return api.post(`${agent(id)}/health/unstick`);
 }
 
-export const TURN_PAGE = 20;
+const TURN_PAGE = 20;
 
 /** Newest first; `before` is the `endedAt` of the oldest turn held. */
 export function listTurns(id: Id, before?: Timestamp | undefined, signal?: AbortSignal | undefined): Promise<{ turns: Turn[]; hasMore: boolean }> {

@@ -29,7 +29,7 @@ export interface ClientDeps {
   newId: () => string;
 }
 
-export const RETRY_DELAYS_MS = [1000, 2000, 4000] as const;
+const RETRY_DELAYS_MS = [1000, 2000, 4000] as const;
 /** A longer Retry-After is not waited for: the person is told instead. */
 const MAX_RETRY_AFTER_MS = 15_000;
 const DEFAULT_TIMEOUT_MS = 20_000;

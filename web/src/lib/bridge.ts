@@ -1,7 +1,7 @@
 /** The one line that brings an agent's bridge online. Pure. */
 import type { Id } from "#/api/types";
 
-export const KEY_PLACEHOLDER = "ak_…";
+const KEY_PLACEHOLDER = "ak_…";
 
 export interface BridgeLine {
   /** To copy. */

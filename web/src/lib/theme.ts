@@ -6,7 +6,7 @@ export type ThemeChoice = "system" | "light" | "dark";
 const key = "agntchat.theme";
 const listeners = new Set<() => void>();
 
-export function getThemeChoice(): ThemeChoice {
+function getThemeChoice(): ThemeChoice {
   const value = readLocal(key);
   return value === "light" || value === "dark" ? value : "system";
 }

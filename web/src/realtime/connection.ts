@@ -31,7 +31,7 @@ export type ConnectionEvent =
   | { type: "network_lost" }
   | { type: "network_back" };
 
-export const SERVICE_RESTART = 1012;
+const SERVICE_RESTART = 1012;
 
 export function startConnection(now: number): ConnectionState {
   return { state: "connecting", since: now, attempt: 0, retryAt: null, wasOnline: false };

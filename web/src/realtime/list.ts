@@ -15,11 +15,11 @@ export type ListState = ReadonlyMap<Id, Entry>;
 export const noRooms: ListState = new Map();
 
 /** True for rooms of the sidebar: no huddles, no work rooms. */
-export function isListed(room: Conversation): boolean {
+function isListed(room: Conversation): boolean {
   return !room.parentConversationId && room.type !== "task" && room.metadata?.["pulse_conversation"] !== true;
 }
 
-export function entryOf(room: Conversation): Entry {
+function entryOf(room: Conversation): Entry {
   const unread = room.unreadCount ?? 0;
   return { room, unread, mentioned: (room.mentionCount ?? 0) > 0, countedTo: room.lastMessage?.messageSeq ?? 0, counted: new Set() };
 }

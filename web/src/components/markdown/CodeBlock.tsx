@@ -53,7 +53,7 @@ function useColours(code: string, language: string, settled: boolean): ReactNode
   }, [wanted, ready, language, code]);
 }
 
-export function CopyButton({ text }: { text: string }) {
+function CopyButton({ text }: { text: string }) {
   const t = useT();
   const [done, setDone] = useState(false);
   const timer = useRef(0);

@@ -8,14 +8,14 @@ export type PresenceState = "here" | "idle" | "away" | "working";
 const hues = [25, 65, 105, 150, 195, 235, 275, 320, 350];
 
 /** A stable hue for an id, so that somebody looks the same everywhere. */
-export function hueOf(id: string): number {
+function hueOf(id: string): number {
   let hash = 0;
   for (const char of id) hash = (hash * 31 + (char.codePointAt(0) ?? 0)) >>> 0;
   return hues[hash % hues.length] ?? 195;
 }
 
 /** One or two letters that stand for a name; the first character for scripts without letter case. */
-export function initials(name: string): string {
+function initials(name: string): string {
   const words = name.trim().split(/\s+/u).filter(Boolean);
   const first = firstGrapheme(words[0] ?? "");
   if (!/^\p{L}$/u.test(first) || !/\p{Script=Latin}|\p{Script=Cyrillic}|\p{Script=Greek}/u.test(first)) return first || "?";

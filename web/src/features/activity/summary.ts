@@ -12,7 +12,7 @@ export interface ActivityRow {
   startedAt: number | string;
 }
 
-export function phaseWord(row: ActivityRow): string {
+function phaseWord(row: ActivityRow): string {
   if (row.done) return t("activity.done");
   if (row.kind === "human" || row.source === "typing") return t("activity.typing");
   const key = `activity.${row.phase}`;

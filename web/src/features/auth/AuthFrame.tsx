@@ -28,7 +28,7 @@ export function AuthFrame({ title, hint, children, below }: Props) {
   );
 }
 
-export function Wordmark() {
+function Wordmark() {
   return (
     <span className="inline-flex items-center gap-2 font-semibold text-title tracking-[-0.01em]">
       <svg width="26" height="20" viewBox="0 0 26 20" aria-hidden="true">

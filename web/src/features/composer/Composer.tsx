@@ -24,7 +24,7 @@ import { ChosenFiles, RefusedFiles } from "./ChosenFiles";
 import { type Candidate, candidatesFor, complete } from "./candidates";
 import { addFiles, chosenFor, keepChosen, named, type Refusal } from "./chosen";
 
-export const MAX_CONTENT = 100_000;
+const MAX_CONTENT = 100_000;
 
 export interface ComposerHandle {
   focus: () => void;

@@ -10,7 +10,7 @@ export interface Candidate {
   outside?: boolean;
 }
 
-export const MAX_CANDIDATES = 6;
+const MAX_CANDIDATES = 6;
 
 /** Members before others, better matches before weaker ones, then by name; at most six. */
 export function candidatesFor(query: string, people: readonly Candidate[]): Candidate[] {

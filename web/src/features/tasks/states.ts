@@ -8,8 +8,8 @@ export { stateWords };
 export const taskFilters = ["open", "mine", "ended", "all"] as const;
 export type TaskFilter = (typeof taskFilters)[number];
 
-export const openStates = ["pending", "accepted", "in_progress", "blocked", "waiting"] as const;
-export const endedStates = ["complete", "failed", "cancelled", "rejected", "exhausted"] as const;
+const openStates = ["pending", "accepted", "in_progress", "blocked", "waiting"] as const;
+const endedStates = ["complete", "failed", "cancelled", "rejected", "exhausted"] as const;
 
 export const columns = ["waiting", "working", "parked", "ended"] as const;
 export type Column = (typeof columns)[number];

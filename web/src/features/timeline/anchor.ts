@@ -10,7 +10,7 @@ export interface Anchor {
 }
 
 /** A reader who is this close to the end follows it. */
-export const PIN_PX = 24;
+const PIN_PX = 24;
 /** Further than this from the end, the way back is offered. */
 export const AWAY_PX = 120;
 /** Rendered beyond the view, above and below. */

@@ -50,7 +50,7 @@ export type Row =
   | { kind: "stream"; key: string; stream: TimelineStream; first: boolean };
 
 /** A pause of this length starts a new block of the same author. */
-export const BLOCK_GAP_MS = 5 * 60_000;
+const BLOCK_GAP_MS = 5 * 60_000;
 
 const hidden = new Set(["TaskReassign", "TaskDeclined", "EndTurn", "TurnDirective", "CapabilityUpdate", "capability_negotiation"]);
 const notices = new Set(["Notice", "notice", "System", "system", "StatusUpdate", "status_update"]);
@@ -63,7 +63,7 @@ export function typeOf(message: Message): string {
 const stages = new Set(["TaskProgress", "TaskComplete", "TaskFail", "TaskAccept", "TaskReject"]);
 const nudges = ["parked_recheck", "commitment_recheck", "thread_nudge", "nudge_kind"];
 
-export function isHidden(message: Message): boolean {
+function isHidden(message: Message): boolean {
   const type = typeOf(message);
   if (hidden.has(type) || message.threadOnly === true) return true;
   if (stages.has(type)) return typeof message.metadata?.["task_id"] === "string";
@@ -80,7 +80,7 @@ export function isError(message: Message): boolean {
   return message.messageType === "ErrorReport" || message.metadata?.errorKind !== undefined;
 }
 
-export function isNotice(message: Message): boolean {
+function isNotice(message: Message): boolean {
   return message.senderId === null || notices.has(typeOf(message)) || message.metadata?.["notice"] === true;
 }
 
