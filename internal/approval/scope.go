@@ -6,6 +6,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
+
+	"golang.org/x/net/publicsuffix"
 )
 
 // ScopeKind says by what a standing yes recognises an action (desktop 5.8).
@@ -29,93 +32,150 @@ type Scope struct {
 
 // ScopeOf derives the scope of a call from its tool and canonical input. What
 // cannot be recognised safely is exact: a pattern must never cover more than the
-// person saw.
+// person saw. So the one thing that a pattern looks at has to be the only one that
+// says where the call goes.
 func ScopeOf(tool string, input json.RawMessage) Scope {
 	var in map[string]any
 	if json.Unmarshal(input, &in) != nil {
 		return Scope{Kind: ScopeExact}
 	}
-	text := func(key string) string { s, _ := in[key].(string); return s }
 	switch {
-	case tool == "Bash" || tool == "shell" || tool == "exec_command":
-		if p, ok := program(text("command")); ok {
+	case slices.Contains(shellTools, tool):
+		if p, ok := program(only(in, "command")); ok && within(in, shellInputs) {
 			return Scope{ScopeExec, p}
 		}
 	case slices.Contains(fileTools, tool):
-		for _, key := range []string{"file_path", "notebook_path", "path"} {
-			if p, ok := folder(text(key)); ok {
-				return Scope{ScopeDir, p}
-			}
+		if p, ok := folder(only(in, "file_path", "notebook_path", "path")); ok {
+			return Scope{ScopeDir, p}
 		}
-	case text("url") != "":
-		if h, ok := hostOf(text("url")); ok {
+	case in["url"] != nil:
+		if h, ok := hostOf(only(in, "url", "host")); ok {
 			return Scope{ScopeDomain, h}
 		}
-	case text("host") != "":
-		if h, ok := plainHost(text("host")); ok {
+	case in["host"] != nil:
+		if h, ok := plainHost(only(in, "url", "host")); ok {
 			return Scope{ScopeHost, h}
 		}
 	}
 	return Scope{Kind: ScopeExact}
 }
 
-// fileTools are the CLI's tools that touch one file.
-var fileTools = []string{"Write", "Edit", "MultiEdit", "NotebookEdit", "Read"}
-
-// runners run other programs, or whatever their arguments say: a yes to "python"
-// would be a yes to everything.
-var runners = []string{
-	"sh", "bash", "zsh", "fish", "dash", "ksh", "csh", "tcsh", "pwsh", "powershell", "cmd", "env", "sudo", "doas", "su", "xargs", "eval", "exec", "source", ".", "command", "builtin",
-	"nohup", "nice", "ionice", "timeout", "time", "watch", "setsid", "stdbuf", "script", "ssh", "scp", "rsync", "sshpass", "parallel", "find", "fd", "awk", "gawk", "sed", "perl", "python", "python3", "python2", "pypy",
-	"ruby", "node", "nodejs", "deno", "bun", "php", "lua", "tclsh", "osascript", "rscript", "julia", "java", "make", "cmake", "just", "docker", "podman", "kubectl", "nsenter", "chroot", "unshare", "systemd-run",
-	"curl", "wget", "nc", "ncat", "socat", "telnet", "vim", "vi", "nvim", "emacs", "ed", "ex", "less", "more", "man", "gdb", "strace", "ltrace", "busybox", "npx", "uvx", "pipx", "tee", "dd", "crontab", "at", "batch",
+// only is the text under the one of these keys that is there; "" when there are
+// several, or it is no text: the tool and we could look at different ones.
+func only(in map[string]any, keys ...string) string {
+	var found []any
+	for _, k := range keys {
+		if v, ok := in[k]; ok {
+			found = append(found, v)
+		}
+	}
+	if len(found) != 1 {
+		return ""
+	}
+	s, _ := found[0].(string)
+	return s
 }
 
-// destroyers end data for good; each call of theirs is looked at.
-var destroyers = []string{"rm", "rmdir", "shred", "mkfs", "fdisk", "parted", "shutdown", "reboot", "halt", "poweroff", "kill", "pkill", "killall", "truncate", "chown", "chmod", "mv"}
-
-// subcommands are programs of which a yes covers one subcommand. Others of their
-// kind that run what a project says are in runners.
-var subcommands = []string{"git", "go", "npm", "pnpm", "yarn", "cargo", "pip", "pip3", "uv", "brew", "apt", "apt-get", "gh", "systemctl", "terraform", "helm", "aws", "gcloud", "az", "fly", "bundle", "gem", "mix", "dotnet"}
-
-// carriers are subcommands that run other programs.
-var carriers = []string{
-	"go run", "go generate", "go test", "go tool", "npm run", "npm exec", "npm x", "npm start", "npm test", "pnpm run", "pnpm exec", "pnpm dlx", "yarn run", "yarn exec", "yarn dlx", "cargo run", "cargo test",
-	"uv run", "uv tool", "bundle exec", "gem exec", "mix run", "dotnet run", "git config", "git rebase", "git bisect", "git filter-branch", "git submodule", "gh extension", "gh api", "gh alias", "terraform console",
+// within reports that the input has no other keys.
+func within(in map[string]any, keys []string) bool {
+	for k := range in {
+		if !slices.Contains(keys, k) {
+			return false
+		}
+	}
+	return true
 }
+
+var (
+	shellTools = []string{"Bash", "shell", "exec_command"}
+	// shellInputs do not change what a command does. Others do: dangerouslyDisableSandbox.
+	shellInputs = []string{"command", "description", "timeout", "run_in_background", "cwd"}
+	// fileTools are the CLI's tools that touch one file.
+	fileTools = []string{"Write", "Edit", "MultiEdit", "NotebookEdit", "Read"}
+)
+
+// plainPrograms are those that do what their name says, whatever their arguments
+// are. A yes to any other program could be a yes to everything: interpreters, what
+// runs other programs or what a project or a package says (npm install, make), what
+// destroys (rm, cp), and whatever we do not know.
+var plainPrograms = []string{
+	"ls", "pwd", "cat", "head", "tail", "wc", "stat", "file", "du", "df", "date", "whoami", "id", "uname", "uptime", "ps", "free", "which", "echo", "basename", "dirname", "realpath", "readlink",
+	"tree", "diff", "cmp", "comm", "sort", "uniq", "cut", "tr", "nl", "od", "strings", "cksum", "md5sum", "sha1sum", "sha256sum", "sha512sum", "grep", "egrep", "fgrep", "rg", "jq", "mkdir", "touch",
+}
+
+// subcommands are programs of which a yes covers one subcommand: those that run
+// nothing but the program itself.
+var subcommands = map[string][]string{
+	"git":       {"add", "blame", "branch", "cat-file", "commit", "describe", "diff", "fetch", "log", "ls-files", "merge", "pull", "push", "remote", "rev-parse", "shortlog", "show", "stash", "status", "switch", "tag"},
+	"go":        {"build", "doc", "fmt", "list", "mod", "version", "vet"},
+	"gh":        {"issue", "pr", "release", "repo", "run", "search", "workflow"},
+	"npm":       {"ls", "list", "outdated", "view", "why"},
+	"pip":       {"check", "freeze", "list", "show"},
+	"cargo":     {"metadata", "tree"},
+	"systemctl": {"is-active", "list-units", "status"},
+}
+
+// nested are subcommands with subcommands of their own: gh pr view is not gh pr merge.
+var nested = []string{"git remote", "git stash", "go mod", "gh issue", "gh pr", "gh release", "gh repo", "gh run", "gh search", "gh workflow"}
 
 // program is the facet of a shell command: its program, the subcommand where it
 // has one, and its options, for an option can change what a command does (git
 // fetch --upload-pack=…). Only plain commands have a facet: nothing that chains,
-// substitutes, redirects or sets, and no program that runs others.
+// substitutes, redirects or sets, and only programs that we know.
 func program(command string) (string, bool) {
 	words, ok := plainWords(command)
 	if !ok {
 		return "", false
 	}
 	name, rest := words[0], words[1:]
-	if strings.ContainsAny(name, "=/~") || slices.Contains(runners, name) || slices.Contains(destroyers, name) {
-		return "", false
-	}
 	facet := []string{name}
-	if slices.Contains(subcommands, name) {
-		if len(rest) == 0 || !lowerWord(rest[0]) || slices.Contains(carriers, name+" "+rest[0]) {
+	if subs, has := subcommands[name]; has {
+		if len(rest) == 0 || !slices.Contains(subs, rest[0]) {
 			return "", false
 		}
 		facet, rest = append(facet, rest[0]), rest[1:]
-	}
-	for _, w := range rest {
-		if strings.HasPrefix(w, "-") {
-			facet = append(facet, w)
+		if slices.Contains(nested, name+" "+facet[1]) && len(rest) > 0 {
+			if !lowerWord(rest[0]) {
+				return "", false
+			}
+			facet, rest = append(facet, rest[0]), rest[1:]
 		}
+	} else if !slices.Contains(plainPrograms, name) {
+		return "", false
+	}
+	for n, w := range rest {
+		if !strings.HasPrefix(w, "-") {
+			continue
+		}
+		if n+1 < len(rest) && !strings.HasPrefix(rest[n+1], "-") && mayName(w) {
+			return "", false
+		}
+		facet = append(facet, w)
 	}
 	return strings.Join(facet, " "), true
 }
 
-// plainWords splits a command that has no shell syntax at all.
+// mayName reports an option whose value, the word behind it, could be a program, a
+// file to write or a setting: rg --pre, sort -o, go build -toolexec. The value is
+// not in the facet, so there is none.
+func mayName(option string) bool {
+	long, is := strings.CutPrefix(option, "--")
+	if !is {
+		return strings.ContainsAny(option, "ceoxCIT")
+	}
+	for _, w := range []string{"exec", "program", "command", "cmd", "pre", "pager", "editor", "tool", "plugin", "hook", "wrapper", "pack", "output", "config", "file", "template"} {
+		if strings.Contains(long, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// plainWords splits a command that has no shell syntax at all. A shell parts words
+// at blanks only, so what else looks like one is no plain command.
 func plainWords(command string) ([]string, bool) {
 	for _, r := range command {
-		if r < 0x20 || r == 0x7f || strings.ContainsRune("`$;&|<>(){}[]*?!#~\\\"'^%", r) {
+		if r < 0x20 || r == 0x7f || (r != ' ' && !unicode.IsGraphic(r)) || (r > 0x7f && unicode.IsSpace(r)) || strings.ContainsRune("`$;&|<>(){}[]*?!#~\\\"'^%", r) {
 			return nil, false
 		}
 	}
@@ -127,21 +187,29 @@ func lowerWord(s string) bool {
 	return s != "" && s[0] >= 'a' && s[0] <= 'z' && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz-") == ""
 }
 
-// folder is the folder of an absolute path without dots; the root has no facet.
+// folder is the folder of an absolute path without dots; the root has no facet, and
+// a path that some system parts at another sign neither.
 func folder(file string) (string, bool) {
-	if !strings.HasPrefix(file, "/") || path.Clean(file) != file {
+	if !strings.HasPrefix(file, "/") || path.Clean(file) != file || strings.ContainsAny(file, "\\\x00") {
 		return "", false
 	}
 	dir := path.Dir(file)
 	return dir, dir != "/"
 }
 
+// hostOf is the host of a web address. What is below a host belongs to whoever has
+// it only where the host is not one that everybody gets a part of: com, github.io.
 func hostOf(address string) (string, bool) {
 	u, err := url.Parse(address)
 	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.User != nil {
 		return "", false
 	}
-	return plainHost(u.Host)
+	h, ok := plainHost(u.Host)
+	name, _, _ := strings.Cut(h, ":")
+	if shared, _ := publicsuffix.PublicSuffix(name); shared == name {
+		return "", false
+	}
+	return h, ok
 }
 
 // plainHost is a host name, with its port when it names one.
