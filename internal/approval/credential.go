@@ -125,7 +125,7 @@ func FulfilTx(ctx context.Context, tx *pg.Tx, c Credential, sealed []byte, finge
 	if err := c.open(); err != nil {
 		return Credential{}, err
 	}
-	return mustCredential(credentials(ctx, tx, queryResolveCredential, c.ID, string(Fulfilled), id.New[id.Credential](), sealed, fingerprint))
+	return resolveTx(ctx, tx, c, Fulfilled, id.New[id.Credential](), sealed, fingerprint)
 }
 
 // DeclineTx ends a locked request without a secret; as FulfilTx.
@@ -133,7 +133,7 @@ func DeclineTx(ctx context.Context, tx *pg.Tx, c Credential) (Credential, error)
 	if err := c.open(); err != nil {
 		return Credential{}, err
 	}
-	return resolveTx(ctx, tx, c, Denied)
+	return resolveTx(ctx, tx, c, Denied, nil, nil, nil)
 }
 
 func (c Credential) open() error {
@@ -146,8 +146,13 @@ func (c Credential) open() error {
 	return nil
 }
 
-func resolveTx(ctx context.Context, tx *pg.Tx, c Credential, to State) (Credential, error) {
-	return mustCredential(credentials(ctx, tx, queryResolveCredential, c.ID, string(to), nil, nil, nil))
+// resolveTx ends a locked request: only its time can keep it from that.
+func resolveTx(ctx context.Context, tx *pg.Tx, c Credential, to State, secret ...any) (Credential, error) {
+	all, err := credentials(ctx, tx, queryResolveCredential, append([]any{c.ID, string(to)}, secret...)...)
+	if err == nil && len(all) == 0 {
+		return Credential{}, ErrExpired
+	}
+	return mustCredential(all, err)
 }
 
 // ExpireCredentialsTx ends up to limit requests whose time is over.
@@ -157,7 +162,7 @@ func ExpireCredentialsTx(ctx context.Context, tx *pg.Tx, limit int) ([]Credentia
 		return nil, err
 	}
 	for n, c := range due {
-		if due[n], err = resolveTx(ctx, tx, c, Expired); err != nil {
+		if due[n], err = resolveTx(ctx, tx, c, Expired, nil, nil, nil); err != nil {
 			return nil, err
 		}
 	}

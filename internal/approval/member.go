@@ -85,7 +85,11 @@ func DecideMemberTx(ctx context.Context, tx *pg.Tx, m MemberRequest, to State, b
 	case m.Status != Pending:
 		return m, ErrDecided
 	}
-	return oneMember(members(ctx, tx, queryDecideMember, m.ID, string(to), by))
+	list, err := members(ctx, tx, queryDecideMember, m.ID, string(to), by)
+	if err == nil && len(list) == 0 { // its time ended in this moment
+		return m, ErrExpired
+	}
+	return oneMember(list, err)
 }
 
 // ExpireMembersTx ends questions whose time is over, at most limit, and returns them.

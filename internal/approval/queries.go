@@ -40,7 +40,7 @@ ORDER BY inserted_at DESC LIMIT 20 FOR UPDATE`
 
 	queryAct = `UPDATE approvals SET status = $2::text, decided_by = $3::uuid, decided_at = now(), decision_scope = $4::text, decision_text = $5::text,
   grant_id = $6::uuid, edited_action = $7::text, edited_hash = $8::text
-WHERE id = $1::uuid AND status = $9::text RETURNING ` + columns
+WHERE id = $1::uuid AND status = $9::text AND ($2::text NOT IN ('approved', 'edited', 'denied') OR expires_at > clock_timestamp()) RETURNING ` + columns
 
 	queryUse = `UPDATE approvals SET used_at = now(), use_key = $2::text WHERE id = $1::uuid AND used_at IS NULL RETURNING ` + columns
 
@@ -119,7 +119,7 @@ RETURNING ` + requestColumns
 	queryCountCredentials = `SELECT count(*) FROM credential_requests WHERE agent_id = $1::uuid AND status = 'pending' AND expires_at > now()`
 
 	queryResolveCredential = `UPDATE credential_requests SET status = $2::text, credential_id = $3::uuid, sealed = $4::bytea, fingerprint = $5::text, resolved_at = now()
-WHERE id = $1::uuid AND status = 'pending' RETURNING ` + requestColumns
+WHERE id = $1::uuid AND status = 'pending' AND ($2::text = 'expired' OR expires_at > clock_timestamp()) RETURNING ` + requestColumns
 
 	queryDueCredentials = `SELECT ` + requestColumns + ` FROM credential_requests WHERE status = 'pending' AND expires_at <= clock_timestamp() ORDER BY expires_at LIMIT $1::int FOR UPDATE`
 
@@ -160,7 +160,8 @@ ON CONFLICT (conversation_id, participant_id) WHERE status = 'pending' DO NOTHIN
 
 	queryCountMembers = `SELECT count(*) FROM member_requests WHERE agent_id = $1::uuid AND status = 'pending'`
 
-	queryDecideMember = `UPDATE member_requests SET status = $2::text, decided_by = $3::uuid, decided_at = now() WHERE id = $1::uuid RETURNING ` + memberColumns
+	queryDecideMember = `UPDATE member_requests SET status = $2::text, decided_by = $3::uuid, decided_at = now()
+WHERE id = $1::uuid AND status = 'pending' AND expires_at > clock_timestamp() RETURNING ` + memberColumns
 
 	queryExpireMembers = `UPDATE member_requests SET status = 'expired', decided_at = now()
 WHERE id IN (SELECT m.id FROM member_requests m WHERE m.status = 'pending' AND m.expires_at <= clock_timestamp() ORDER BY m.expires_at LIMIT $1::int) AND status = 'pending'

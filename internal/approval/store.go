@@ -105,7 +105,8 @@ type Decision struct {
 
 // ActTx does something to a request that is locked. ErrDecided when its state does
 // not allow it, ErrExpired when a person comes too late: then the caller expires
-// it instead.
+// it instead. The clock is read again here, for whoever waited for the lock was read
+// before.
 func ActTx(ctx context.Context, tx *pg.Tx, a Approval, act Act, d Decision) (Approval, error) {
 	to, ok := Next(a.Status, act)
 	switch {
@@ -121,8 +122,8 @@ func ActTx(ctx context.Context, tx *pg.Tx, a Approval, act Act, d Decision) (App
 		edited, hash = &d.Edited.Text, &d.Edited.Hash
 	}
 	out, err := one(ctx, tx, "decide approval", queryAct, a.ID, string(to), d.By, null(d.Scope), d.Text, d.Grant, edited, hash, string(a.Status))
-	if err == nil && out == nil {
-		return Approval{}, ErrDecided
+	if err == nil && out == nil { // it is locked, so nothing but its time can have changed
+		return Approval{}, ErrExpired
 	}
 	return must(out, err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
+	"github.com/agntchat/agntchat/internal/tool"
 	"github.com/agntchat/agntchat/internal/view"
 )
 
@@ -132,7 +134,43 @@ func (s *Approvals) askTx(ctx context.Context, tx *pg.Tx, actor access.Actor, n 
 	case first != nil:
 		return *first, nil
 	}
-	return s.storeTx(ctx, tx, n, false)
+	marked, err := markedTx(ctx, tx, actor, n)
+	if err != nil {
+		return approval.Approval{}, err
+	}
+	if marked { // people are to know it, whatever the model says
+		n.Reason = cutText(strings.TrimSpace(fromOutside+" "+n.Reason), approval.MaxText)
+	}
+	return s.storeTx(ctx, tx, n, marked)
+}
+
+// markedTx reports that untrusted text has entered the run that asks. A bridge that
+// names no delivery is looked for by its task, then by its room.
+func markedTx(ctx context.Context, tx *pg.Tx, actor access.Actor, n approval.New) (bool, error) {
+	c := ToolCaller{Agent: actor}
+	var source id.Message
+	var err error
+	switch {
+	case !n.TurnQueueID.IsZero():
+		source, err = view.MessageOfRun(ctx, tx, actor.ID, n.TurnQueueID)
+	case n.TaskID.IsZero() && !n.ConversationID.IsZero():
+		source, err = view.OpenMessage(ctx, tx, actor.ID, n.ConversationID)
+	}
+	switch {
+	case err != nil:
+		return false, err
+	case !source.IsZero():
+		if err := answering(ctx, tx, &c, source, nil); err != nil || c.Marked {
+			return c.Marked, err
+		}
+	}
+	switch {
+	case !n.TaskID.IsZero():
+		return view.TaskTainted(ctx, tx, actor.OwnerID, n.TaskID)
+	case source.IsZero() && !n.ConversationID.IsZero():
+		return tool.MarkedLately(ctx, tx, actor.ID, n.ConversationID)
+	}
+	return false, nil
 }
 
 // placeTx: an agent asks from a room in which it sits; the request belongs to the

@@ -12,6 +12,9 @@ import (
 // waits for it.
 const toolLife = approval.DefaultDurable
 
+// fromOutside tells people why they are asked in a marked turn.
+const fromOutside = "Text from outside has entered this turn: a page, a file or another agent may have asked for this."
+
 // Check implements ToolGate: an action of a server tool that needs a person runs
 // under a standing yes, or once after its request was approved, or a request is
 // made and the call is told to come back. While untrusted text is in the turn only
@@ -27,7 +30,7 @@ func (s *Approvals) Check(ctx context.Context, c ToolCaller, a ExactAction) (v T
 		Action: action, Risk: approval.Risk(a.Risk.String()), Scope: approval.ScopeOf(a.Tool, input), Life: toolLife,
 	}
 	if a.Marked {
-		n.Reason = "Text from outside has entered this turn: a page, a file or another agent may have asked for this."
+		n.Reason = fromOutside
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
 		v = ToolVerdict{}

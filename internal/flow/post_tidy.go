@@ -98,7 +98,7 @@ func (m *Memories) RememberTx(ctx context.Context, tx *pg.Tx, agent access.Actor
 func worksFor(ctx context.Context, q pg.Querier, agent access.Actor, at Learned) (ToolCaller, error) {
 	c := ToolCaller{Agent: agent, Room: at.Room}
 	if !at.Message.IsZero() {
-		return c, answering(ctx, q, &c, at.Message)
+		return c, answering(ctx, q, &c, at.Message, nil)
 	}
 	if at.Task.IsZero() {
 		work, ok, err := view.WorkIn(ctx, q, at.Room, agent.ID)
@@ -118,5 +118,7 @@ func worksFor(ctx context.Context, q pg.Querier, agent access.Actor, at Learned)
 		at.Task, at.Person = work.TaskID, work.RequesterID
 	}
 	c.Task, c.Person = at.Task, personFor(agent, at.Person)
-	return c, mark(ctx, q, &c)
+	var err error
+	c.Marked, err = view.TaskTainted(ctx, q, agent.OwnerID, c.Task)
+	return c, err
 }

@@ -285,25 +285,34 @@ func (s *Tasks) aroundTx(ctx context.Context, tx *pg.Tx, actor access.Actor, n N
 	return p.ID, nil
 }
 
-// behalfTx is the person whose message the agent answers in the room, else its owner.
+// errNobodys is the answer to an agent in whose turn nobody asks, or several do: the run
+// of the task would act with the rights of one of them.
+var errNobodys = fault.New(fault.Forbidden, "nobodys_turn", "This turn is not one person's, so nobody can be the one for whom the task is done. One of them has to ask for it.")
+
+// behalfTx is the person on whose behalf the agent answers: in the room where it works,
+// else in that of the task. Without a turn it is its owner.
 func (s *Tasks) behalfTx(ctx context.Context, tx *pg.Tx, actor access.Actor, n NewTask) (id.Participant, id.Message, error) {
 	source := n.SourceMessage
-	if source.IsZero() {
+	for _, room := range []id.Conversation{n.ActiveRoom, n.ConversationID} {
+		if !source.IsZero() || room.IsZero() {
+			continue
+		}
 		var err error
-		if source, err = view.OpenMessage(ctx, tx, actor.ID, n.ConversationID); err != nil {
+		if source, err = view.OpenMessage(ctx, tx, actor.ID, room); err != nil {
 			return id.Participant{}, source, err
 		}
 	}
-	if !source.IsZero() {
-		m, err := view.OneMessage(ctx, tx, source)
-		if err == nil && m.ConversationID == n.ConversationID && m.SenderKind == chat.Human {
-			return m.SenderID, source, nil
-		}
-		if err != nil && fault.KindOf(err) != fault.NotFound {
-			return id.Participant{}, source, err
-		}
+	if source.IsZero() {
+		return actor.OwnerID, source, nil
 	}
-	return actor.OwnerID, id.Message{}, nil
+	c := ToolCaller{Agent: actor}
+	if err := answering(ctx, tx, &c, source, nil); err != nil {
+		return id.Participant{}, source, err
+	}
+	if !c.Person.IsPerson() {
+		return id.Participant{}, source, errNobodys
+	}
+	return c.Person.ID, source, nil
 }
 
 // assigneesTx checks who is to do it. An agent that names nobody means itself, a

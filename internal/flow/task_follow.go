@@ -86,29 +86,55 @@ func (s *Tasks) join(ctx context.Context, parent id.Task) {
 		if q, err := ask.OpenOf(ctx, tx, t.ID); err != nil || q != nil {
 			return err // it waits for an answer too, which wakes it
 		}
-		return s.wakeTx(ctx, tx, t, task.ReasonWoken, id.Participant{}, joinNote(children))
+		note, err := s.joinNote(ctx, tx, *t, children)
+		if err != nil {
+			return err
+		}
+		return s.wakeTx(ctx, tx, t, task.ReasonWoken, id.Participant{}, note)
 	})
 	if fault.KindOf(err) != fault.NotFound {
 		s.complain(ctx, "join failed", err, parent)
 	}
 }
 
+// mostJoinNote bounds in bytes what a run is told of its sub-tasks' results.
+const mostJoinNote = 40_000
+
 // joinNote tells a run how its sub-tasks went.
-func joinNote(children []task.Task) string {
+func (s *Tasks) joinNote(ctx context.Context, q pg.Querier, t task.Task, children []task.Task) (string, error) {
+	agent, _, err := s.runner(ctx, q, t)
+	if err != nil {
+		return "", err
+	}
+	people, err := view.TaskPeople(ctx, q, []id.Participant{agent})
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
-	open := 0
+	open, untold := 0, 0
 	b.WriteString("Results of the sub-tasks:")
 	for _, c := range children {
 		if !c.Status.Ended() {
 			open++
 			continue
 		}
-		b.WriteString("\n- " + resultLine(c))
+		line, err := resultLine(ctx, q, people[agent].OwnerID, c)
+		if err != nil {
+			return "", err
+		}
+		if b.Len()+len(line) > mostJoinNote { // whole results only: a fence must not be cut
+			untold++
+			continue
+		}
+		b.WriteString("\n- " + line)
+	}
+	if untold > 0 {
+		fmt.Fprintf(&b, "\n%d more results are too long to be told here: read them with get_task.", untold)
 	}
 	if open > 0 {
 		fmt.Fprintf(&b, "\n%d sub-tasks are not finished; they are cancelled when you complete the task.", open)
 	}
-	return cutText(b.String(), 20_000)
+	return b.String(), nil
 }
 
 // endFanOutTx ends a task with its sub-tasks: complete when one of them is, else failed.

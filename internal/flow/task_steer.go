@@ -303,7 +303,11 @@ func (s *Tasks) Retry(ctx context.Context, actor access.Actor, tid id.Task, a Ag
 	if len(a.AssignedTo) > 0 {
 		n.AssignedTo = a.AssignedTo
 	}
-	note := "This task was done before. It ended as follows. " + resultLine(old)
+	ended, err := resultLine(ctx, s.DB, id.Participant{}, old) // whoever does it now: an agent's words are fenced
+	if err != nil {
+		return TaskView{}, err
+	}
+	note := "This task was done before. It ended as follows. " + ended
 	if f := strings.TrimSpace(a.Feedback); f != "" {
 		if utf8.RuneCountInString(f) > ask.MaxAnswer {
 			return TaskView{}, errTask.With("feedback", "too_long", fmt.Sprintf("at most %d characters", ask.MaxAnswer))

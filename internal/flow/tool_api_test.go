@@ -99,7 +99,7 @@ func TestK3_ServicesAreCalledWithTheirSecret(t *testing.T) {
 		t.Errorf("a clean turn asked %d times; arrived %q", len(g.asked), c.seen)
 	}
 	c.must(c.tools, bot, room, "call_api", `{"api":"crm","method":"DELETE","path":"/contacts/7"}`)
-	if len(g.asked) != 1 || g.asked[0].Marked {
+	if len(g.asked) != 1 || !g.asked[0].Marked {
 		t.Errorf("an operation that asks always: %+v", g.asked)
 	}
 	c.refused(c.tools, bot, room, "call_api", `{"api":"crm","path":"/away"}`, "redirected_elsewhere")

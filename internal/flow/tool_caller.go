@@ -30,12 +30,13 @@ func (t *Tools) caller(ctx context.Context, actor access.Actor, call ToolCall) (
 	c.LastSeen, _ = id.Parse[id.Message](call.LastSeenMessageID) // anything else is none
 	source, _ := id.Parse[id.Message](call.SourceMessageID)      // anything else is none
 	lost := false
+	var about []view.TurnMessage
 	if !source.IsZero() {
-		had, err := view.HadTurn(ctx, t.DB, actor.ID, source)
-		if err != nil {
+		var err error
+		if about, err = view.MessagesOfTurn(ctx, t.DB, actor.ID, source); err != nil {
 			return c, err
 		}
-		if lost = !had; lost {
+		if lost = len(about) == 0; lost {
 			source = id.Message{}
 		}
 	}
@@ -45,7 +46,8 @@ func (t *Tools) caller(ctx context.Context, actor access.Actor, call ToolCall) (
 		case err != nil:
 			return c, err
 		case !c.Task.IsZero() && !talk:
-			return c, mark(ctx, t.DB, &c)
+			c.Marked, err = view.TaskTainted(ctx, t.DB, actor.OwnerID, c.Task)
+			return c, err
 		}
 	}
 	if source.IsZero() && !c.Room.IsZero() {
@@ -62,23 +64,46 @@ func (t *Tools) caller(ctx context.Context, actor access.Actor, call ToolCall) (
 		c.Person = personFor(actor, actor.OwnerID)
 		return c, nil
 	}
-	return c, answering(ctx, t.DB, &c, source)
+	return c, answering(ctx, t.DB, &c, source, about)
 }
 
 // answering finds on whose behalf a message is answered, and whether untrusted text
-// has entered.
-func answering(ctx context.Context, q pg.Querier, c *ToolCaller, source id.Message) error {
+// has entered. about are the messages of the turn, which may be several of several
+// people; nil: they are looked up.
+func answering(ctx context.Context, q pg.Querier, c *ToolCaller, source id.Message, about []view.TurnMessage) (err error) {
 	c.SourceMessage = source
-	found := map[id.Participant]bool{}
-	if err := principals(ctx, q, source, found, map[id.Message]bool{}); err != nil {
-		return err
+	if about == nil {
+		if about, err = view.MessagesOfTurn(ctx, q, c.Agent.ID, source); err != nil {
+			return err
+		}
 	}
-	for p := range found {
-		if len(found) == 1 {
+	if len(about) == 0 {
+		about = []view.TurnMessage{{ID: source, SenderKind: chat.Agent}} // no turn is known: its chain tells
+	}
+	o := trail{agent: c.Agent, people: map[id.Participant]bool{}, seen: map[id.Message]bool{}}
+	ids := make([]id.Message, len(about))
+	for n, m := range about {
+		ids[n] = m.ID
+		if m.SenderKind == chat.Human {
+			o.people[m.SenderID] = true
+			continue
+		}
+		if err := o.follow(ctx, q, m.ID); err != nil {
+			return err
+		}
+	}
+	for p := range o.people {
+		if len(o.people) == 1 {
 			c.Person = personFor(c.Agent, p)
 		}
 	}
-	return mark(ctx, q, c)
+	if c.Marked = o.marked; !c.Marked {
+		c.Marked, err = tool.Marked(ctx, q, c.Agent.ID, ids)
+	}
+	if err == nil && !c.Marked && !c.Task.IsZero() { // talk beside the run of a task
+		c.Marked, err = view.TaskTainted(ctx, q, c.Agent.OwnerID, c.Task)
+	}
+	return err
 }
 
 // ofTask takes the task that a call names, if the agent does it. A call of its run is
@@ -112,15 +137,25 @@ func personFor(agent access.Actor, p id.Participant) access.Actor {
 // mostCauses bounds how many messages are looked at to find who began.
 const mostCauses = 24
 
-// principals follows a message back to the people who caused it. Two of them, or a
-// chain that is too long, mean that it is nobody's alone: the zero id is added.
-func principals(ctx context.Context, q pg.Querier, msg id.Message, found map[id.Participant]bool, seen map[id.Message]bool) error {
-	if seen[msg] {
+// trail leads to what stands at the beginning of a turn: the people who caused it, and
+// whether text that neither they nor agents of the same owner wrote has come with it.
+type trail struct {
+	agent  access.Actor // whose turn it is
+	people map[id.Participant]bool
+	marked bool
+	seen   map[id.Message]bool
+}
+
+// follow follows a message back to the people who caused it. Two of them, or a chain
+// that is too long, mean that it is nobody's alone: the zero id is added. A mark is
+// handed on: what an agent was told by a page it may tell the next one.
+func (o *trail) follow(ctx context.Context, q pg.Querier, msg id.Message) error {
+	if o.seen[msg] {
 		return nil
 	}
-	seen[msg] = true
-	if len(seen) > mostCauses {
-		found[id.Participant{}] = true
+	o.seen[msg] = true
+	if len(o.seen) > mostCauses {
+		o.people[id.Participant{}], o.marked = true, true
 		return nil
 	}
 	c, ok, err := view.CauseOf(ctx, q, msg)
@@ -128,30 +163,41 @@ func principals(ctx context.Context, q pg.Querier, msg id.Message, found map[id.
 	case err != nil:
 		return err
 	case !ok:
-		found[id.Participant{}] = true
-	case c.SenderKind == "human":
-		found[c.SenderID] = true
-	case c.SenderKind != "agent":
-		found[id.Participant{}] = true
-	case len(c.Triggers) == 0:
-		found[c.OwnerID] = true // it spoke by itself
+		o.people[id.Participant{}] = true
+		return nil
+	case c.SenderKind == chat.Human:
+		o.people[c.SenderID] = true
+		return nil
+	case c.SenderKind != chat.Agent:
+		o.people[id.Participant{}] = true
+		return nil
+	case len(c.Triggers) == 0 && len(c.Tasks) == 0:
+		o.people[c.OwnerID] = true // it spoke by itself
+	}
+	if err := o.taint(ctx, q, c); err != nil {
+		return err
+	}
+	for _, t := range c.Tasks {
+		o.people[t.RequesterID] = true
 	}
 	for _, m := range c.Triggers {
-		if err := principals(ctx, q, m, found, seen); err != nil {
+		if err := o.follow(ctx, q, m); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// mark finds out whether untrusted text has entered: by a tool of this turn or
-// task, or because another owner's agent wrote what is answered.
-func mark(ctx context.Context, q pg.Querier, c *ToolCaller) (err error) {
-	if c.Marked, err = tool.Marked(ctx, q, c.Agent.ID, c.SourceMessage, c.Task); err != nil || c.Marked || c.SourceMessage.IsZero() {
-		return err
+// taint finds out whether an agent's message brings untrusted text with it.
+func (o *trail) taint(ctx context.Context, q pg.Querier, c view.Cause) (err error) {
+	if o.marked = o.marked || c.OwnerID != o.agent.OwnerID; !o.marked && len(c.Triggers) > 0 {
+		o.marked, err = tool.Marked(ctx, q, c.SenderID, c.Triggers)
 	}
-	cause, ok, err := view.CauseOf(ctx, q, c.SourceMessage)
-	c.Marked = ok && cause.SenderKind == chat.Agent && cause.OwnerID != c.Agent.OwnerID
+	for _, t := range c.Tasks {
+		if err == nil && !o.marked {
+			o.marked, err = view.TaskTainted(ctx, q, o.agent.OwnerID, t.TaskID)
+		}
+	}
 	return err
 }
 

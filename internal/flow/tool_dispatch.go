@@ -215,7 +215,7 @@ func (t *Tools) ask(ctx context.Context, one Tool, c ToolCaller, args ToolArgs) 
 	if t.Gate == nil {
 		return refused(fault.Newf(fault.Forbidden, "forbidden", "A person would have to allow %s, and nobody can be asked here.", one.Name)), nil
 	}
-	v, err := t.Gate.Check(ctx, c, ExactAction{Tool: one.Name, Input: args.Raw, Risk: risk, Marked: c.Marked && risk == tool.High})
+	v, err := t.Gate.Check(ctx, c, ExactAction{Tool: one.Name, Input: args.Raw, Risk: risk, Marked: c.Marked})
 	switch {
 	case err != nil:
 		return ToolResult{}, err

@@ -49,10 +49,9 @@ func Record(ctx context.Context, db *pg.DB, c Call) error {
 	return nil
 }
 
-// Marked reports that untrusted text has entered the agent's turn about this
-// message, or its work at this task.
-func Marked(ctx context.Context, q pg.Querier, agent id.Participant, msg id.Message, task id.Task) (marked bool, err error) {
-	if err := q.QueryRow(ctx, markedSQL, agent, msg, task).Scan(&marked); err != nil {
+// Marked reports that untrusted text has entered the agent's turn about these messages.
+func Marked(ctx context.Context, q pg.Querier, agent id.Participant, about []id.Message) (marked bool, err error) {
+	if err := q.QueryRow(ctx, markedSQL, agent, id.Strings(about)).Scan(&marked); err != nil {
 		return false, fmt.Errorf("read mark of turn: %w", err)
 	}
 	return marked, nil

@@ -5,8 +5,7 @@ const (
 			untrusted, approval_id, duration_ms)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
 
-	markedSQL = `SELECT EXISTS (SELECT 1 FROM tool_calls WHERE untrusted AND agent_id = $1 AND message_id = $2)
-			OR EXISTS (SELECT 1 FROM tool_calls WHERE untrusted AND agent_id = $1 AND task_id = $3)`
+	markedSQL = `SELECT EXISTS (SELECT 1 FROM tool_calls WHERE untrusted AND agent_id = $1 AND message_id = ANY($2::uuid[]))`
 
 	markedLatelySQL = `SELECT EXISTS (SELECT 1 FROM tool_calls WHERE untrusted AND agent_id = $1 AND conversation_id = $2 AND inserted_at > now() - interval '1 hour')`
 

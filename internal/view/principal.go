@@ -13,12 +13,20 @@ import (
 
 // Cause is a message in the chain that led to a turn. Triggers are the messages
 // that its author, an agent, was answering when it wrote: those of the turn that
-// it ended, else those of the turns that ran at that moment.
+// it ended, else those of the turns that ran at that moment. Tasks are those at which
+// an agent that answered nothing worked then, with the person for whom.
 type Cause struct {
 	SenderID   id.Participant
 	SenderKind string // human | agent | system
 	OwnerID    id.Participant
 	Triggers   []id.Message
+	Tasks      []TaskCause
+}
+
+// TaskCause is a task in whose run a message was written.
+type TaskCause struct {
+	TaskID      id.Task
+	RequesterID id.Participant
 }
 
 const (
@@ -32,6 +40,13 @@ const (
 
 	runningSQL = `(SELECT t.message_id FROM turns t WHERE t.agent_id = $1::uuid AND t.ended_at >= $2::timestamptz AND t.started_at <= $2::timestamptz LIMIT 20)
 		UNION (SELECT q.message_id FROM queued_messages q WHERE q.agent_id = $1::uuid AND q.lease_until IS NOT NULL AND q.claimed_at <= $2::timestamptz LIMIT 20)`
+
+	// The result of a task, or what its run said on the way.
+	workedSQL = `(SELECT t.id, t.requester_id FROM messages m JOIN tasks t ON t.id::text = m.metadata ->> 'task_report' WHERE m.id = $3::uuid)
+		UNION (SELECT t.id, t.requester_id FROM task_assignees a JOIN tasks t ON t.id = a.task_id
+			WHERE a.participant_id = $1::uuid AND t.started_at <= $2::timestamptz AND (t.ended_at IS NULL OR t.ended_at >= $2::timestamptz)
+			AND (SELECT e.to_status FROM task_events e WHERE e.task_id = t.id AND e.to_status IS NOT NULL AND e.inserted_at <= $2::timestamptz
+				ORDER BY e.id DESC LIMIT 1) IN ('accepted', 'in_progress') LIMIT 20)`
 )
 
 // CauseOf reads why a message was written; ok is false when it is gone.
@@ -57,17 +72,98 @@ func CauseOf(ctx context.Context, q pg.Querier, msg id.Message) (c Cause, ok boo
 			c.Triggers = append(c.Triggers, said...)
 		}
 	}
+	if err == nil && len(c.Triggers) == 0 {
+		c.Tasks, err = taskCauses(ctx, q, c.SenderID, at, msg)
+	}
 	return c, err == nil, err
 }
 
-const turnMessageSQL = `SELECT EXISTS (SELECT 1 FROM queued_messages q WHERE q.agent_id = $1::uuid AND q.message_id = $2::uuid AND (q.lease_until IS NOT NULL OR q.generation > 0))
-	OR EXISTS (SELECT 1 FROM turns t WHERE t.agent_id = $1::uuid AND t.message_id = $2::uuid)`
+func taskCauses(ctx context.Context, q pg.Querier, agent id.Participant, at time.Time, msg id.Message) ([]TaskCause, error) {
+	rows, err := q.Query(ctx, workedSQL, agent, at, msg)
+	if err != nil {
+		return nil, fmt.Errorf("list tasks of message: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByPos[TaskCause])
+	if err != nil {
+		return nil, fmt.Errorf("list tasks of message: %w", err)
+	}
+	return out, nil
+}
 
-// HadTurn reports that the agent works, or has worked, at a turn about the message: also at
-// one that was taken from it, for what ran there may still be running.
-func HadTurn(ctx context.Context, q pg.Querier, agent id.Participant, msg id.Message) (yes bool, err error) {
-	if err := q.QueryRow(ctx, turnMessageSQL, agent, msg).Scan(&yes); err != nil {
-		return false, fmt.Errorf("look for turn: %w", err)
+// TurnMessage is one of the messages that a turn answers. SenderKind is empty when it
+// was deleted.
+type TurnMessage struct {
+	ID         id.Message
+	SenderID   id.Participant
+	SenderKind string
+}
+
+// What one turn answers was claimed together, and ended together.
+const turnMessagesSQL = `SELECT x.message_id, m.sender_id, coalesce(m.sender_kind, '') FROM (
+	SELECT g.message_id FROM queued_messages h JOIN queued_messages g ON g.conversation_id = h.conversation_id AND g.agent_id = h.agent_id
+		AND (g.id = h.id OR (h.lease_until IS NOT NULL AND g.lease_until IS NOT NULL AND g.executor_id = h.executor_id AND g.claimed_at = h.claimed_at))
+	WHERE h.agent_id = $1::uuid AND h.message_id = $2::uuid AND (h.lease_until IS NOT NULL OR h.generation > 0)
+	UNION
+	SELECT g.message_id FROM turns h JOIN turns g ON g.agent_id = h.agent_id AND g.ended_at = h.ended_at AND g.conversation_id = h.conversation_id
+		AND g.started_at IS NOT DISTINCT FROM h.started_at
+	WHERE h.agent_id = $1::uuid AND h.message_id = $2::uuid) x LEFT JOIN messages m ON m.id = x.message_id LIMIT 500`
+
+// MessagesOfTurn are all messages that the agent answers, or has answered, in its turn
+// about this one: also in a turn that was taken from it, for what ran there may still
+// be running. None: it has no such turn.
+func MessagesOfTurn(ctx context.Context, q pg.Querier, agent id.Participant, msg id.Message) ([]TurnMessage, error) {
+	rows, err := q.Query(ctx, turnMessagesSQL, agent, msg)
+	if err != nil {
+		return nil, fmt.Errorf("look for turn: %w", err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByPos[TurnMessage])
+	if err != nil {
+		return nil, fmt.Errorf("look for turn: %w", err)
+	}
+	return out, nil
+}
+
+// A run that was resumed after a decision has that for its delivery, and goes on with
+// the turn in which it asked.
+const runMessageSQL = `WITH RECURSIVE chain (item) AS (
+	SELECT $2::uuid
+	UNION
+	SELECT a.turn_queue_id FROM chain c CROSS JOIN LATERAL (
+		SELECT x.agent_id, x.turn_queue_id FROM approvals x WHERE x.id = (SELECT w.approval_id FROM queued_approvals w WHERE w.id = c.item)
+		UNION ALL SELECT y.agent_id, y.turn_queue_id FROM approvals y WHERE y.told_queue_id = c.item) a
+	WHERE a.agent_id = $1::uuid AND a.turn_queue_id IS NOT NULL)
+	SELECT q.message_id FROM chain c JOIN queued_messages q ON q.id = c.item AND q.agent_id = $1::uuid
+	UNION ALL SELECT t.message_id FROM chain c JOIN turns t ON t.queue_id = c.item AND t.agent_id = $1::uuid LIMIT 1`
+
+// MessageOfRun is what the run of a delivery answers; zero for that of a task.
+func MessageOfRun(ctx context.Context, q pg.Querier, agent id.Participant, item id.QueueItem) (m id.Message, err error) {
+	err = q.QueryRow(ctx, runMessageSQL, agent, item).Scan(&m)
+	if err != nil && !pg.IsNotFound(err) {
+		return m, fmt.Errorf("look for turn of run: %w", err)
+	}
+	return m, nil
+}
+
+// The words of a task come from above: from who made it, in which turn, and from the
+// tasks that it is a part of or another try of. What its run reads comes from below: the
+// results of its parts and of what it depends on.
+const taskTaintedSQL = `WITH RECURSIVE above AS (
+		SELECT t.id, t.parent_task_id, t.retry_of, t.created_by, t.source_message_id FROM tasks t WHERE t.id = $2::uuid
+		UNION SELECT p.id, p.parent_task_id, p.retry_of, p.created_by, p.source_message_id FROM above a JOIN tasks p ON p.id = a.parent_task_id OR p.id = a.retry_of),
+	below AS (
+		SELECT t.id, t.depends_on FROM tasks t WHERE t.id = $2::uuid
+		UNION SELECT c.id, c.depends_on FROM below b JOIN tasks c ON (c.parent_task_id = b.id OR c.id = ANY(b.depends_on)) AND c.end_kind IS NOT NULL)
+	SELECT EXISTS (SELECT 1 FROM above a JOIN agents g ON g.id = a.created_by WHERE g.owner_id <> $1::uuid)
+		OR EXISTS (SELECT 1 FROM above a JOIN tool_calls c ON c.untrusted AND c.agent_id = a.created_by AND c.message_id = a.source_message_id)
+		OR EXISTS (SELECT 1 FROM below b JOIN task_assignees s ON s.task_id = b.id JOIN agents g ON g.id = s.participant_id WHERE g.owner_id <> $1::uuid)
+		OR EXISTS (SELECT 1 FROM (SELECT id FROM above UNION SELECT id FROM below) t JOIN task_assignees s ON s.task_id = t.id
+			JOIN tool_calls c ON c.untrusted AND c.agent_id = s.participant_id AND c.task_id = t.id)`
+
+// TaskTainted reports that text which neither people of the room nor agents of this
+// owner wrote has entered a task: its words, a run of it, or the results that it was told.
+func TaskTainted(ctx context.Context, q pg.Querier, owner id.Participant, t id.Task) (yes bool, err error) {
+	if err := q.QueryRow(ctx, taskTaintedSQL, owner, t).Scan(&yes); err != nil {
+		return false, fmt.Errorf("read mark of task: %w", err)
 	}
 	return yes, nil
 }
