@@ -89,7 +89,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 		URL: o.Config.DatabaseURL, DirectURL: o.Config.DatabaseDirectURL, MaxConns: o.Config.DatabaseMaxConns, Strict: o.Strict, Logger: o.Log,
 	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("DATABASE_URL: %w", err)
 	}
 	if err := a.build(ctx, ring); err != nil {
 		a.db.Close()
@@ -214,6 +214,9 @@ func (a *App) Run(ctx context.Context) error {
 		}
 	}()
 	if err := a.jobs.Start(life); err != nil {
+		if a.opts.Config.DatabaseDirectURL != "" {
+			err = fmt.Errorf("DATABASE_DIRECT_URL: %w", err)
+		}
 		return err
 	}
 	if err := a.river.start(life); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agntchat/agntchat/internal/app"
 	"github.com/agntchat/agntchat/internal/config"
+	"github.com/agntchat/agntchat/internal/secret"
 )
 
 // TestM6_DeployFilesMatchTheBinary parses fly.toml and the Dockerfile against the
@@ -120,6 +121,31 @@ func TestServeSaysWhatIsMissing(t *testing.T) {
 	for _, want := range []string{"DATABASE_URL", "AGNTCHAT_SECRET_KEY", "AGNTCHAT_PUBLIC_URL"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is not named in: %v", want, err)
+		}
+	}
+	broken := []string{ // all of it at once, under the names by which it was given
+		"AGNTCHAT_SECRET_KEY=x", "AGNTCHAT_LOG_LEVEL=loud", "AGNTCHAT_SWEEP_INTERVAL=soon", "AGNTCHAT_DB_MAX_CONNS=many", "AGNTCHAT_RELAY_TIMEOUT=never",
+	}
+	err = app.Main(t.Context(), app.Program{Args: []string{"serve"}, Environ: broken, Stdout: &out, Stderr: &out})
+	for _, want := range []string{"DATABASE_URL", "AGNTCHAT_PUBLIC_URL", "AGNTCHAT_LOG_LEVEL", "AGNTCHAT_SWEEP_INTERVAL", "AGNTCHAT_DB_MAX_CONNS", "AGNTCHAT_RELAY_TIMEOUT"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s is not named in: %v", want, err)
+		}
+	}
+	whole := func(more ...string) []string {
+		return append([]string{"DATABASE_URL=postgres://127.0.0.1:1/x", "AGNTCHAT_SECRET_KEY=" + secret.Generate(), "AGNTCHAT_PUBLIC_URL=https://chat.example.com", "AGNTCHAT_FILES_DIR=" + t.TempDir()}, more...)
+	}
+	for _, tc := range []struct {
+		environ []string
+		names   string
+	}{
+		{whole("DATABASE_URL=nonsense"), "DATABASE_URL"},
+		{whole("AGNTCHAT_SECRET_KEY=short"), "AGNTCHAT_SECRET_KEY"},
+		{whole("AGNTCHAT_FILES_DIR=/proc/nothing"), "AGNTCHAT_FILES_DIR"},
+	} {
+		err := app.Main(t.Context(), app.Program{Args: []string{"serve"}, Environ: tc.environ, Stdout: &out, Stderr: &out})
+		if err == nil || !strings.Contains(err.Error(), tc.names) {
+			t.Errorf("%s is not named in: %v", tc.names, err)
 		}
 	}
 	for _, args := range [][]string{nil, {"fly"}, {"serve", "--nope"}, {"migrate", "sideways"}, {"dev", "extra"}} {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"strings"
 
 	"github.com/agntchat/agntchat/internal/config"
@@ -114,13 +115,16 @@ func (p Program) serve(ctx context.Context, args []string) error {
 		return err
 	}
 	cfg, log, err := p.load()
+	if missing := cfg.Missing(); len(missing) > 0 {
+		err = errors.Join(fmt.Errorf("the configuration is not complete. Set:\n  %s", strings.Join(missing, "\n  ")), err)
+	}
 	if err != nil {
 		return err
 	}
-	if missing := cfg.Missing(); len(missing) > 0 {
-		return fmt.Errorf("the configuration is not complete. Set:\n  %s", strings.Join(missing, "\n  "))
-	}
 	if err := runAs(cfg.RunAs, cmp.Or(cfg.FilesDir, filesDir)); err != nil {
+		return err
+	}
+	if err := keepsFiles(cmp.Or(cfg.FilesDir, filesDir)); err != nil {
 		return err
 	}
 	log.InfoContext(ctx, "starting", slog.String("version", p.Version), slog.Any("config", cfg))
@@ -129,6 +133,21 @@ func (p Program) serve(ctx context.Context, args []string) error {
 		return err
 	}
 	return a.Run(ctx)
+}
+
+// keepsFiles makes the folder of files and tries it: better no start than uploads that fail.
+func keepsFiles(folder string) error {
+	err := os.MkdirAll(folder, 0o700)
+	if err == nil {
+		var f *os.File
+		if f, err = os.CreateTemp(folder, ".try-*"); err == nil {
+			err = errors.Join(f.Close(), os.Remove(f.Name()))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("AGNTCHAT_FILES_DIR: files cannot be kept in %s: %w", folder, err)
+	}
+	return nil
 }
 
 func (p Program) migrate(ctx context.Context, args []string) error {

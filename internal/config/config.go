@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"net/url"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -82,17 +83,43 @@ func (a *Account) UnmarshalText(text []byte) error {
 // defaultOrigins are those of the desktop client (decision 26).
 var defaultOrigins = [...]string{"tauri://localhost", "http://tauri.localhost", "https://tauri.localhost", "http://localhost:1420"}
 
-// Load reads environ ("KEY=value" pairs, as os.Environ gives them).
+// Load reads environ ("KEY=value" pairs, as os.Environ gives them). The error names every
+// variable that is wrong, a line each; Missing of what is returned holds also then.
 func Load(environ []string) (Config, error) {
 	var c Config
 	vars := env.ToMap(environ)
 	adoptRetalk(vars)
 	err := env.ParseWithOptions(&c, env.Options{Environment: vars})
-	if err != nil {
-		return Config{}, fmt.Errorf("configuration: %w", err)
-	}
 	c.PublicURL = strings.TrimRight(c.PublicURL, "/")
+	for n, o := range c.Origins {
+		c.Origins[n] = strings.TrimRight(strings.TrimSpace(o), "/")
+	}
+	if err != nil {
+		return c, named(err)
+	}
 	return c, c.check()
+}
+
+// named says the variables where the parser says the fields of Config.
+func named(err error) error {
+	all, ok := errors.AsType[env.AggregateError](err)
+	if !ok {
+		return err
+	}
+	var out []error
+	for _, e := range all.Errors {
+		p, ok := errors.AsType[env.ParseError](e)
+		if !ok {
+			out = append(out, e)
+			continue
+		}
+		field, ok := reflect.TypeFor[Config]().FieldByName(p.Name)
+		if !ok {
+			field, _ = reflect.TypeFor[Relay]().FieldByName(p.Name)
+		}
+		out = append(out, fmt.Errorf("%s cannot be read: %w", field.Tag.Get("env"), p.Err))
+	}
+	return errors.Join(out...)
 }
 
 func (c Config) check() error {
@@ -113,6 +140,23 @@ func (c Config) check() error {
 	} {
 		if d <= 0 {
 			errs = append(errs, fmt.Errorf("%s must be positive", name))
+		}
+	}
+	if c.PostPerSecond <= 0 || c.PostBurst < 1 {
+		errs = append(errs, errors.New("AGNTCHAT_POST_PER_SECOND must be positive and AGNTCHAT_POST_BURST at least 1: nobody could write"))
+	}
+	if c.DatabaseMaxConns < 1 {
+		errs = append(errs, errors.New("AGNTCHAT_DB_MAX_CONNS must be at least 1"))
+	}
+	if c.FilesQuotaMiB < 0 {
+		errs = append(errs, errors.New("AGNTCHAT_FILES_QUOTA_MIB must not be negative"))
+	}
+	if c.PresenceGrace < 0 {
+		errs = append(errs, errors.New("AGNTCHAT_PRESENCE_GRACE must not be negative"))
+	}
+	for _, o := range c.Origins {
+		if u, err := url.Parse(o); err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != o {
+			errs = append(errs, fmt.Errorf("AGNTCHAT_ORIGINS: %q is no origin such as https://app.example.com", o))
 		}
 	}
 	if c.MessageMaxLease < c.MessageLease {

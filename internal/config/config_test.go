@@ -3,6 +3,7 @@ package config_test
 import (
 	"bytes"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,10 +31,18 @@ func TestLoad(t *testing.T) {
 
 func TestLoadRefuses(t *testing.T) {
 	t.Parallel()
-	for _, e := range []string{"AGNTCHAT_SIGNUP=maybe", "AGNTCHAT_MESSAGE_LEASE=-1s", "AGNTCHAT_PUBLIC_URL=chat.example.com", "AGNTCHAT_MESSAGE_LEASE=soon"} {
-		if _, err := config.Load([]string{e}); err == nil {
-			t.Fatalf("%s must be refused", e)
+	for _, e := range []string{"AGNTCHAT_SIGNUP=maybe", "AGNTCHAT_MESSAGE_LEASE=-1s", "AGNTCHAT_PUBLIC_URL=chat.example.com", "AGNTCHAT_MESSAGE_LEASE=soon",
+		"AGNTCHAT_POST_PER_SECOND=0", "AGNTCHAT_POST_BURST=0", "AGNTCHAT_DB_MAX_CONNS=0", "AGNTCHAT_FILES_QUOTA_MIB=-1", "AGNTCHAT_PRESENCE_GRACE=-1s",
+		"AGNTCHAT_ORIGINS=app.example.com", "AGNTCHAT_ORIGINS=*", "AGNTCHAT_ORIGINS=https://a.example,https://b.example/path",
+	} {
+		name, _, _ := strings.Cut(e, "=")
+		if _, err := config.Load([]string{e}); err == nil || !strings.Contains(err.Error(), name) {
+			t.Fatalf("%s must be refused by name: %v", e, err)
 		}
+	}
+	o, err := config.Load([]string{"AGNTCHAT_ORIGINS=https://a.example, https://*.b.example/"})
+	if err != nil || !slices.Contains(o.AllowedOrigins(), "https://a.example") || !slices.Contains(o.AllowedOrigins(), "https://*.b.example") {
+		t.Fatalf("origins as people write them: %q %v", o.AllowedOrigins(), err)
 	}
 	c, err := config.Load(nil)
 	if err != nil || len(c.Missing()) != 3 {

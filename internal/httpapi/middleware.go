@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/agntchat/agntchat/internal/access"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/httpx"
+	"github.com/agntchat/agntchat/internal/realtime/socket"
 )
 
 // Authenticator turns a bearer token into an Actor.
@@ -118,7 +118,7 @@ func WithCORS(origins []string) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			origin := r.Header.Get("Origin")
-			if origin != "" && slices.Contains(origins, origin) {
+			if origin != "" && socket.OriginListed(origin, origins) {
 				h := w.Header()
 				h.Set("Access-Control-Allow-Origin", origin)
 				h.Add("Vary", "Origin")

@@ -22,9 +22,15 @@ func originAllowed(r *http.Request, patterns []string) bool {
 	if strings.EqualFold(u.Host, r.Host) && (u.Scheme == "http" || u.Scheme == "https") {
 		return true
 	}
-	target := strings.ToLower(u.Scheme + "://" + u.Host)
+	return OriginListed(origin, patterns)
+}
+
+// OriginListed reports whether a value of the Origin header is among the patterns, as in
+// Config.Origins. REST asks it too, so that an origin is let in by both or by neither.
+func OriginListed(origin string, patterns []string) bool {
+	origin = strings.ToLower(origin)
 	for _, p := range patterns {
-		if ok, err := path.Match(strings.ToLower(p), target); err == nil && ok {
+		if ok, err := path.Match(strings.ToLower(p), origin); err == nil && ok {
 			return true
 		}
 	}
