@@ -266,6 +266,23 @@ func TestL2_Invites(t *testing.T) {
 	})
 }
 
+// A stranger with a good code, a shared card and a foreign group cannot take the name of a contact or a group of ours by writing it with
+// characters that nobody sees.
+func TestL2_NamesOfOthersDoNotLookLikeOurs(t *testing.T) {
+	t.Parallel()
+	w := plainWorld(t)
+	w.people("ana", "ben")
+	code := w.records(w.do("ana", "invite", "new").out)[0]["code"].(string)
+	w.do("eve", "init", "-np", "--display-name", " ben\u200b \u00a0")
+	w.do("eve", "request", w.ids["ana"], "--code", code, "--peer", "ana")
+	equal(t, "name", w.records(w.do("ana", "invite", "watch").out)[0]["name"], "ben-2")
+	w.do("ana", "group", "create", "team", "ben")
+	w.do("eve", "group", "create", " team ", "ana")
+	w.do("eve", "send", "--group", " team ", "hello")
+	w.do("ana", "receive", "--peer", "ben-2")
+	contains(t, w.do("ana", "group", "list").out, "team\t", "team-2\t")
+}
+
 // 6.1 invite_watch: ordinary mail of strangers is left where it is, for a later receive; a request in plain receive is answered.
 func TestL2_StrangersMailIsLeftAlone(t *testing.T) {
 	t.Parallel()

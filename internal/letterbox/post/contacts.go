@@ -101,7 +101,7 @@ var ErrCard = errors.New("bad contact card")
 // Errors: [ErrCard], [ErrPinMismatch].
 func (w WireCard) Check(name string) (store.Contact, error) {
 	if name == "" {
-		name = Printable(w.Name, 80)
+		name = chosenName(w.Name)
 	}
 	c := store.Contact{Address: w.Fingerprint, Name: name, Identity: w.IdentityKey, Signing: w.SigningKey}
 	switch {

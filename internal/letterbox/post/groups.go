@@ -121,7 +121,7 @@ func (r *reception) adopt(tx *store.Tx, foreign *roster, from string) (name stri
 	}
 	if !known {
 		g = store.Group{ID: foreign.ID}
-		clean := Printable(foreign.Name, 80)
+		clean := chosenName(foreign.Name)
 		if clean == "" || letter.IsAddress(clean) {
 			clean = "group"
 		}

@@ -159,6 +159,12 @@ func (r *roster) usable() bool {
 	return true
 }
 
+// chosenName is a name that somebody else chose for a contact or a group, as it is saved: printable, and without the blanks at its ends
+// and between its words that would make it look like another one.
+func chosenName(name string) string {
+	return strings.Join(strings.Fields(Printable(name, 80)), " ")
+}
+
 // Printable makes foreign text safe to show on one line of a terminal: no control or invisible characters, at most limit
 // characters.
 func Printable(s string, limit int) string {

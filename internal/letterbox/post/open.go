@@ -171,7 +171,7 @@ func (r *reception) stage(tx *store.Tx, in store.Incoming, e envelope, own strin
 		return nil
 	}
 	return tx.Stage(store.Card{
-		Contact: store.Contact{Address: e.Card.Fingerprint, Name: Printable(e.Card.Name, 80), Identity: e.Card.IdentityKey, Signing: e.Card.SigningKey},
+		Contact: store.Contact{Address: e.Card.Fingerprint, Name: chosenName(e.Card.Name), Identity: e.Card.IdentityKey, Signing: e.Card.SigningKey},
 		From:    in.Peer, FromName: r.contacts.Display(in.Peer, own), ID: e.ID, At: tx.Now(),
 	})
 }

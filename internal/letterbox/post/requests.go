@@ -215,8 +215,7 @@ func cardOfRequest(w *WireCard) (store.Contact, error) {
 	if w == nil || w.IdentityKey == "" {
 		return store.Contact{}, ErrCard
 	}
-	name := Printable(w.Name, 80)
-	if letter.IsAddress(name) {
+	if letter.IsAddress(chosenName(w.Name)) {
 		w.Name = ""
 	}
 	return w.Check("")
