@@ -125,6 +125,21 @@ func TestL5_ToolsForAHostWithoutADoor(t *testing.T) {
 			t.Errorf("%q: %s", to, text)
 		}
 	}
+	// A group goes to contacts too, whoever named its members.
+	p.letter("group", "create", "team", "bob")
+	if text, bad := c.tool(12, "letters_send", map[string]any{"to": "team", "text": "to all", "group": true}); bad || !strings.HasPrefix(text, "Sent 1 copies") {
+		t.Fatal(text)
+	}
+	stranger := strings.Repeat("ab", 16)
+	p.bob.letter("receive", "--peer", "alice")
+	p.bob.letter("group", "add", "team", stranger)
+	_ = p.bob.command(t.Context(), p.bob.agnt, "letter", "send", "--group", "team", "with one more").Run() // the stranger cannot be reached
+	if err := reader.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if text, bad := c.tool(13, "letters_send", map[string]any{"to": "team", "text": "to all", "group": true}); !bad || !strings.Contains(text, "no contact, "+stranger) {
+		t.Fatal(text)
+	}
 	for name, args := range map[string]map[string]any{"letters_read": {"count": 51}, "letters_all": nil} {
 		if text, bad := c.tool(11, name, args); !bad {
 			t.Errorf("%s: %s", name, text)

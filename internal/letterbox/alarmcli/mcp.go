@@ -261,16 +261,20 @@ func (s *server) send(ctx context.Context, args json.RawMessage) (string, error)
 	if err != nil {
 		return "", err
 	}
+	// Only contacts: a letter that a model was talked into sending must not go to whoever wrote it. The members of a group are those
+	// that its last letter named, whoever wrote that.
 	address := ""
-	if !a.Group {
-		// Only contacts: a letter that a model was talked into sending must not go to whoever wrote it.
-		if c, ok := contacts.ByName(a.To); ok {
-			address = c.Address
-		} else if c, ok := contacts.ByAddress(a.To); ok {
-			address = c.Address
-		} else {
-			return "", errors.New("that is no contact; your user adds one with: agnt letter add ADDRESS --peer NAME --verify")
-		}
+	if a.Group {
+		err = onlyContacts(ctx, b, contacts, a.To)
+	} else if c, ok := contacts.ByName(a.To); ok {
+		address = c.Address
+	} else if c, ok := contacts.ByAddress(a.To); ok {
+		address = c.Address
+	} else {
+		err = errors.New("that is no contact; your user adds one with: agnt letter add ADDRESS --peer NAME --verify")
+	}
+	if err != nil {
+		return "", err
 	}
 	depth, err := d.Sending(ctx)
 	if err != nil {
@@ -292,6 +296,20 @@ func (s *server) send(ctx context.Context, args json.RawMessage) (string, error)
 		return "", err
 	}
 	return "Sent. Id " + r.ID + ".", nil
+}
+
+// onlyContacts refuses a group that has other members than contacts.
+func onlyContacts(ctx context.Context, b *post.Box, contacts post.Contacts, group string) error {
+	members, err := b.Members(ctx, group)
+	if err != nil {
+		return err
+	}
+	for _, m := range members {
+		if _, ok := contacts.ByAddress(m); !ok {
+			return fmt.Errorf("nothing was sent: the group has a member that is no contact, %s; your user adds it with: agnt letter add %s --peer NAME --verify, or takes it out with: agnt letter group remove", m, m)
+		}
+	}
+	return nil
 }
 
 func (s *server) contacts(ctx context.Context) (string, error) {

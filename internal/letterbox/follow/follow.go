@@ -10,8 +10,6 @@ package follow
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -339,8 +337,7 @@ func (f *Follower) alarm(ctx context.Context, why error) {
 		text = "agnt letter follow has stopped: " + why.Error() + ". No letters arrive until this is cleared up: compare the address with your peer over another channel."
 	}
 	day := time.Now().UTC().Format(time.DateOnly)
-	sum := sha256.Sum256([]byte(day + why.Error()))
-	line := post.Object{}.Add("id", hex.EncodeToString(sum[:16])).Add("from", f.c.Box.Me().Address).Add("name", "agnt letter").Add("text", text).Add("verified", false).Bytes()
+	line := post.Object{}.Add("id", f.c.Box.NoticeID(day+why.Error())).Add("from", f.c.Box.Me().Address).Add("name", "agnt letter").Add("text", text).Add("verified", false).Bytes()
 	if _, err := f.c.Spool.Append(ctx, spool.Messages, line); err != nil {
 		f.c.Log.Warn("the sessions could not be told", "error", err.Error())
 	}

@@ -3,6 +3,8 @@
 package follow_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -14,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/agntchat/agntchat/internal/letterbox/follow"
 	"github.com/agntchat/agntchat/internal/letterbox/spool"
@@ -280,6 +283,10 @@ func TestL3_PinMismatchStopsIt(t *testing.T) {
 		t.Fatalf("the session was told %+v", told)
 	}
 	contains(t, told[0].Text, "PIN MISMATCH", fresh)
+	// A letter that has its id would keep it from being read: whoever knows the day and the reason must not know that.
+	if sum := sha256.Sum256([]byte(time.Now().UTC().Format(time.DateOnly) + s.Report.Reason)); told[0].ID == hex.EncodeToString(sum[:16]) {
+		t.Error("the id of what the sessions are told can be guessed")
+	}
 	if r := w.run("alice", "follow", "start", "--peer", fresh); r.code != 1 || !strings.Contains(r.err, "PIN MISMATCH") {
 		t.Fatalf("start: %+v", r)
 	}

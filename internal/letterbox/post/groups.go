@@ -51,6 +51,12 @@ func (b *Box) SendGroup(ctx context.Context, name, text string, save bool) (Grou
 	return r, nil
 }
 
+// Members are the addresses of a group's other members, to whom [Box.SendGroup] would send. Errors: [ErrNoGroup].
+func (b *Box) Members(ctx context.Context, name string) ([]string, error) {
+	g, err := b.group(ctx, name)
+	return g.Members, err
+}
+
 // LeaveGroup leaves a group and tells its members, as far as they can be reached; told and members count them.
 func (b *Box) LeaveGroup(ctx context.Context, name string) (told, members int, err error) {
 	g, err := b.group(ctx, name)

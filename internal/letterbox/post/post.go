@@ -13,6 +13,8 @@ package post
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -56,6 +58,8 @@ type Box struct {
 	rand  io.Reader
 	me    store.Identity
 	auto  int // see Automatic
+
+	patience time.Duration // see ErrHeld
 }
 
 // Create makes a new identity: its keys, and nothing at any relay.
@@ -89,7 +93,7 @@ func CreateFrom(ctx context.Context, dir string, pass store.Passphrase, cost sto
 
 // Open puts an unlocked store and a relay together. Errors: [ErrRelayAddress].
 func Open(ctx context.Context, c Config) (*Box, error) {
-	b := &Box{store: c.Store, book: c.Book, log: c.Log, rand: rand.Reader}
+	b := &Box{store: c.Store, book: c.Book, log: c.Log, rand: rand.Reader, patience: heldFor}
 	var account *olm.Account
 	err := c.Store.Tx(ctx, func(tx *store.Tx) (err error) {
 		if b.me, err = tx.Identity(); err != nil {
@@ -120,6 +124,13 @@ func (b *Box) Automatic(n int) { b.auto = min(max(n, 0), maxAuto) }
 
 // Me is the identity.
 func (b *Box) Me() store.Identity { return b.me }
+
+// NoticeID is the id of what a program of the identity says to its own sessions: the same for the same text, and nobody else can tell it.
+// Readers drop what has the id of a letter they had, so an id that can be guessed could be taken away by a letter that has it first.
+func (b *Box) NoticeID(text string) string {
+	sum := sha256.Sum256([]byte(b.relay.sign([]byte("agnt-letters-notice|" + text))))
+	return hex.EncodeToString(sum[:16])
+}
 
 func loadAccount(tx *store.Tx) (*olm.Account, error) {
 	key, err := tx.PickleKey()

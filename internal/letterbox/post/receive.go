@@ -38,7 +38,7 @@ type Failure struct{ Peer, Text string }
 // cannot reach it. When deliver fails, or the process ends, the same letter with the same ID is given again by the next
 // Receive. Two processes may receive at once; deliver then runs in one of them at a time, and must not receive itself.
 //
-// Errors: [ErrPinMismatch], which stops everything; those of a call; what deliver said.
+// Errors: [ErrPinMismatch], which stops everything; [ErrHeld]; those of a call; what deliver said.
 func (b *Box) Receive(ctx context.Context, o ReceiveOptions, deliver func(Letter) error) (Received, error) {
 	r, targets, err := b.reception(o)
 	if err != nil {
@@ -139,6 +139,13 @@ func (r *reception) keep(ctx context.Context, m letter.Message) error {
 	})
 }
 
+// ErrHeld is another process of the identity that was given letters and does not take them, for instance one whose output nobody reads.
+// They wait for it; nobody else can have them meanwhile.
+var ErrHeld = errors.New("another program of this identity was given letters and does not take them")
+
+// heldFor is how long that may last before it is said.
+const heldFor = time.Minute
+
 // handOn opens what waits and gives it to deliver. It needs the relay only for the keys of senders that are not known yet: when it
 // is out of reach their letters wait, the others' do not, and the error comes at the end.
 func (r *reception) handOn(ctx context.Context, targets []string, deliver func(Letter) error) (err error) {
@@ -148,7 +155,9 @@ func (r *reception) handOn(ctx context.Context, targets []string, deliver func(L
 	if err := r.fetchKeys(ctx, targets); err != nil {
 		return err
 	}
-	release, err := r.box.store.Lock(ctx, store.Delivery)
+	within, cancel := context.WithTimeoutCause(ctx, r.box.patience, ErrHeld)
+	release, err := r.box.store.Lock(within, store.Delivery)
+	cancel()
 	if err != nil {
 		return err
 	}

@@ -549,3 +549,18 @@ func TestL2_OnlyLettersThatWereAskedForAreKept(t *testing.T) {
 		return nil
 	})
 }
+
+// A program that was given letters and does not take them is said, instead of being waited for without a word; the letters are there
+// when it has ended.
+func TestL2_WhoHoldsLettersIsSaid(t *testing.T) {
+	t.Parallel()
+	f := newFriends(t)
+	release := ok[func()](t)(f.bobS.Lock(t.Context(), store.Delivery))
+	ok[post.Receipt](t)(f.alice.Send(t.Context(), f.bob.Me().Address, "in the meantime", false))
+	f.bob.Patience(time.Millisecond)
+	if _, err := f.bob.Poll(t.Context(), of(f.alice), func(post.Letter) error { return errors.New("a letter?") }); !errors.Is(err, post.ErrHeld) {
+		t.Fatal(err)
+	}
+	release()
+	f.want(f.bob, f.alice, "in the meantime")
+}
