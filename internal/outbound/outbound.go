@@ -38,6 +38,7 @@ type Config struct {
 type Client struct {
 	cfg  Config
 	http *http.Client
+	own  func() ([]net.Addr, error) // the addresses of this machine
 }
 
 // maxRedirects bounds a chain.
@@ -51,7 +52,7 @@ func New(cfg Config) *Client {
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = "agntchat/1.0"
 	}
-	c := &Client{cfg: cfg}
+	c := &Client{cfg: cfg, own: net.InterfaceAddrs}
 	// The address is checked where the connection is made, after every resolution: a
 	// name that changes between a check and the call reaches nothing.
 	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: c.control}
@@ -175,8 +176,12 @@ func (c *Client) Do(ctx context.Context, r Request) (Response, error) {
 // ownHeaders belong to the connection.
 var ownHeaders = []string{"Host", "Connection", "Content-Length", "Transfer-Encoding", "Upgrade", "Te", "Trailer", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Expect", "Referer", "Cookie"}
 
-// shown turns a failure into a sentence without addresses of ours.
+// shown turns a failure into a sentence without addresses of ours. The address that was
+// called is not in its cause either: a secret may stand in the query.
 func shown(ctx context.Context, err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
+	}
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return f
 	}
@@ -205,8 +210,28 @@ func (c *Client) control(_, address string, _ syscall.RawConn) error {
 	if !public(ip) {
 		return errForbidden
 	}
+	if err := c.notOwn(ip); err != nil {
+		return err
+	}
 	if p := at.Port(); p != 80 && p != 443 && p < 1024 {
 		return errPort.Because(errors.New("port " + strconv.Itoa(int(p))))
+	}
+	return nil
+}
+
+// notOwn refuses a public address that is this machine's own: what listens here behind
+// a firewall answers whoever calls from inside.
+func (c *Client) notOwn(ip netip.Addr) error {
+	list, err := c.own()
+	if err != nil {
+		return errForbidden.Because(err)
+	}
+	for _, a := range list {
+		if n, ok := a.(*net.IPNet); ok {
+			if at, ok := netip.AddrFromSlice(n.IP); ok && at.Unmap() == ip {
+				return errForbidden
+			}
+		}
 	}
 	return nil
 }

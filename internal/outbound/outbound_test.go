@@ -49,14 +49,28 @@ func TestK3_OwnNetworkIsOutOfReach(t *testing.T) {
 		"127.0.0.1" + port, "localhost" + port, "[::1]" + port, "[::ffff:127.0.0.1]" + port, "127.1" + port, "2130706433" + port, "0x7f.1" + port, "0.0.0.0" + port, "[::]" + port,
 		"10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "192.0.0.8", "198.18.0.1", "224.0.0.1", "255.255.255.255",
 		"[fe80::1]", "[fc00::1]", "[fd00:ec2::254]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "[2001:db8::1]", "[::7f00:1]", "[ff02::1]",
+		"168.63.129.16", "100.100.100.200", "192.0.0.192", "169.254.170.2", "[::ffff:0:7f00:1]", "[::ffff:169.254.169.254]", "[64:ff9b::a9fe:a9fe]", "0177.0.0.1" + port, "127.0.0.1." + port, "0" + port,
+		"\uff11\uff12\uff17.0.0.1" + port, "127\u30020\u30020\u30021" + port, "[::1%25lo]" + port, "[0:0:0:0:0:ffff:7f00:1]" + port,
 	} {
 		_, err := c.Do(t.Context(), outbound.Request{URL: "http://" + host + "/"})
-		if got := code(err); got != "address_forbidden" && got != "unreachable" {
+		if got := code(err); got != "address_forbidden" && got != "unreachable" && got != "bad_url" {
 			t.Errorf("%s: %v", host, err)
 		}
 	}
 	if hit {
 		t.Error("the own server was reached")
+	}
+}
+
+// A public address of this machine is no way in either.
+func TestK3_OwnPublicAddressIsOutOfReach(t *testing.T) {
+	t.Parallel()
+	c := client(t, outbound.Config{})
+	c.Own("93.184.215.14/24", "2606:2800:21f:cb07::1/64")
+	for _, host := range []string{"93.184.215.14", "93.184.215.14:5432", "[2606:2800:21f:cb07::1]", "[::ffff:93.184.215.14]"} {
+		if _, err := c.Do(t.Context(), outbound.Request{URL: "http://" + host + "/"}); code(err) != "address_forbidden" {
+			t.Errorf("%s: %v", host, err)
+		}
 	}
 }
 
