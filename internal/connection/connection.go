@@ -246,9 +246,17 @@ func CountFor(ctx context.Context, q pg.Querier, agent id.Participant) (n int, e
 	return n, nil
 }
 
-// Sealed reads the sealed secret of a service; nil when it needs none.
-func Sealed(ctx context.Context, q pg.Querier, cid id.Connection) (sealed []byte, err error) {
-	if err := q.QueryRow(ctx, sealedSQL, cid).Scan(&sealed); err != nil {
+// errChanged is the answer to who has read a service before it was changed.
+var errChanged = fault.New(fault.Conflict, "service_changed", "This service was changed in this moment: look at list_apis and call it again.")
+
+// Sealed reads the sealed secret of a service as it was read; nil when it needs none.
+// A Conflict when it has changed since: a new secret must not go to the old server.
+func Sealed(ctx context.Context, q pg.Querier, c Connection) (sealed []byte, err error) {
+	err = q.QueryRow(ctx, sealedSQL, c.ID, c.BaseURL, c.AuthKind, c.AuthName).Scan(&sealed)
+	switch {
+	case pg.IsNotFound(err):
+		return nil, errChanged
+	case err != nil:
 		return nil, fmt.Errorf("read sealed secret: %w", err)
 	}
 	return sealed, nil

@@ -30,5 +30,5 @@ const (
 	operationsSQL = `SELECT connection_id, method, path, description, ask FROM connection_operations WHERE connection_id = ANY($1::uuid[]) ORDER BY connection_id, path, method`
 	agentsSQL     = `SELECT connection_id, agent_id FROM connection_agents WHERE connection_id = ANY($1::uuid[]) ORDER BY connection_id, agent_id`
 
-	sealedSQL = `SELECT sealed FROM connections WHERE id = $1`
+	sealedSQL = `SELECT sealed FROM connections WHERE id = $1 AND base_url = $2 AND auth_kind = $3 AND auth_name = $4 AND enabled`
 )

@@ -1,11 +1,13 @@
 package flow_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/outbound"
 	"github.com/agntchat/agntchat/internal/secret"
 )
 
@@ -168,5 +171,52 @@ func TestK3_ServicesAreTheirOwners(t *testing.T) {
 	}
 	if all, err := c.conns.List(t.Context(), ada); err != nil || len(all) != 0 {
 		t.Errorf("%v %v", all, err)
+	}
+}
+
+// TestK3_AnEchoedSecretIsTakenOut: in every spelling in which services repeat what they
+// were sent; a password without its user, too. What was called with is in no error.
+func TestK3_AnEchoedSecretIsTakenOut(t *testing.T) {
+	t.Parallel()
+	c, ada, bot, made := openCRM(t, pair)
+	room := c.Room("direct", ada, bot)
+	const user, password = "ada", `p/a"ss+wörd&1`
+	if _, err := c.conns.Edit(t.Context(), ada, made.ID, flow.ConnectionEdit{AuthKind: new(connection.Basic), Secret: new(user + ":" + password)}); err != nil {
+		t.Fatal(err)
+	}
+	quoted, _ := json.Marshal(password)
+	for _, echo := range []string{
+		user + ":" + password, password, string(quoted), strings.ReplaceAll(string(quoted), "/", `\/`), url.QueryEscape(password), url.PathEscape(password),
+		base64.StdEncoding.EncodeToString([]byte(password)), base64.RawURLEncoding.EncodeToString([]byte(user + ":" + password)),
+	} {
+		c.reply = "you are <" + echo + "> "
+		c.asked(ada, bot, room)
+		out := c.use(c.tools, bot, flow.ToolCall{Name: "call_api", Args: json.RawMessage(`{"api":"crm","path":"/contacts/7"}`), ConversationID: room.String()})
+		if out.Refused != nil || strings.Contains(out.Text, echo) || strings.Contains(out.Text, "wörd") || strings.Count(out.Text, "[secret]") != 2 {
+			t.Errorf("echoed as %s: %s %+v", echo, out.Text, out.Refused)
+		}
+	}
+	fetch := c.platform().Fetch
+	for _, address := range []string{"http://127.0.0.1:1/?key=hush", "http://10.0.0.1/?key=hush", "http://nowhere.invalid/?key=hush"} {
+		if _, err := fetch.Do(t.Context(), outbound.Request{URL: address}); err == nil || strings.Contains(err.Error(), "hush") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+// TestK3_ANewSecretNeverGoesToTheOldServer: who has read where a service is does not get
+// the secret that came with another address.
+func TestK3_ANewSecretNeverGoesToTheOldServer(t *testing.T) {
+	t.Parallel()
+	c, ada, _, made := openCRM(t, pair)
+	if sealed, err := connection.Sealed(t.Context(), c.DB, made); err != nil || len(sealed) == 0 {
+		t.Fatalf("as it was read: %v", err)
+	}
+	moved := strings.Replace(made.BaseURL, "127.0.0.1", "127.0.0.2", 1)
+	if _, err := c.conns.Edit(t.Context(), ada, made.ID, flow.ConnectionEdit{BaseURL: &moved, Secret: new("another")}); err != nil {
+		t.Fatal(err)
+	}
+	if sealed, err := connection.Sealed(t.Context(), c.DB, made); !fault.Is(err, "service_changed") || sealed != nil {
+		t.Errorf("after it moved: %d bytes, %v", len(sealed), err)
 	}
 }

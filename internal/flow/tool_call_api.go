@@ -105,7 +105,7 @@ func (t *APITools) sign(ctx context.Context, s connection.Connection, h http.Hea
 	if s.AuthKind == connection.None {
 		return nil, nil
 	}
-	sealed, err := connection.Sealed(ctx, t.Connections.DB, s.ID)
+	sealed, err := connection.Sealed(ctx, t.Connections.DB, s)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -145,14 +146,40 @@ func answerText(res outbound.Response, secret []byte) string {
 		return fmt.Sprintf("[%d bytes of %s, not text]", len(res.Body), kind)
 	}
 	body := bytes.ToValidUTF8(res.Body, nil)
-	for _, s := range [][]byte{secret, []byte(base64.StdEncoding.EncodeToString(secret)), []byte(url.QueryEscape(string(secret)))} {
-		if len(s) == 0 {
-			continue
-		}
+	for _, s := range spellings(secret) {
 		body = bytes.ReplaceAll(body, s, []byte("[secret]"))
 	}
 	if res.Truncated {
 		return string(body) + "\n[cut here: the answer is longer]"
 	}
 	return string(body)
+}
+
+// leastPart is how long the password of a user:password is at least for it to be taken
+// out of answers by itself: shorter ones would take words with them.
+const leastPart = 6
+
+// spellings are the ways in which services echo a secret, longest first: as it is and
+// behind user:, each also in base64, in an address and in JSON.
+func spellings(secret []byte) [][]byte {
+	parts := [][]byte{secret}
+	if _, password, ok := bytes.Cut(secret, []byte(":")); ok && len(password) >= leastPart {
+		parts = append(parts, password)
+	}
+	var out [][]byte
+	for _, p := range parts {
+		if len(p) == 0 {
+			continue
+		}
+		quoted, _ := json.Marshal(string(p)) // of a text it cannot fail
+		for _, q := range [][]byte{quoted[1 : len(quoted)-1], []byte(strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(string(p)))} {
+			out = append(out, q, bytes.ReplaceAll(q, []byte("/"), []byte(`\/`)))
+		}
+		out = append(out, p, []byte(url.QueryEscape(string(p))), []byte(url.PathEscape(string(p))))
+		for _, e := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+			out = append(out, []byte(e.EncodeToString(p)))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b []byte) int { return len(b) - len(a) })
+	return out
 }
