@@ -120,6 +120,7 @@ fmt/check:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not formatted (make fmt):"; echo "$$out"; exit 1; fi
 vet:
 	@go vet ./...
+	@GOOS=windows go vet ./cmd/agnt ./internal/letterbox/lockfile ./internal/letterbox/follow ./internal/letterbox/store ./internal/letterbox/spool # the agent's side builds for Windows too
 arch: ## the floors (ARCHITECTURE.md)
 	@go test -count=1 .
 lint: .cache/bin/golangci-lint ## golangci-lint
