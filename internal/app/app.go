@@ -120,6 +120,7 @@ func (a *App) build(ctx context.Context, ring *secret.Ring) error {
 			return inserter.InsertTx(ctx, tx, args, nil)
 		},
 	}
+	a.Identity.Leave = a.Chat.LeaveGroups
 	a.Gateway = flow.NewGateway(a.db, a.Chat, a.bus, log, flow.GatewayConfig{
 		MessageLease: cfg.MessageLease, MostTurn: cfg.MessageMaxLease, ExecutorTimeout: cfg.ExecutorTimeout, Sweep: cfg.SweepInterval,
 	})

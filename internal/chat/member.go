@@ -40,6 +40,11 @@ func RemoveMemberTx(ctx context.Context, tx *pg.Tx, c id.Conversation, p id.Part
 	return tag.RowsAffected() == 1, nil
 }
 
+// GroupsOf lists the groups and channels, huddles among them, in which somebody has a seat.
+func GroupsOf(ctx context.Context, q pg.Querier, p id.Participant) ([]id.Conversation, error) {
+	return conversations(ctx, q, sqlGroupsOf, p)
+}
+
 // SetRoleTx changes a member's role.
 func SetRoleTx(ctx context.Context, tx *pg.Tx, c id.Conversation, p id.Participant, role string) error {
 	return exec(ctx, tx, "set role", sqlSetRole, c, p, role)

@@ -15,6 +15,10 @@ const (
 
 	sqlOpenHuddles = `SELECT count(*) FROM conversations WHERE parent_conversation_id = $1::uuid AND huddle_key IS NOT NULL AND deleted_at IS NULL`
 
+	sqlGroupsOf = `SELECT m.conversation_id FROM conversation_members m CROSS JOIN LATERAL (SELECT x.type FROM conversations x
+			WHERE x.id = m.conversation_id AND x.deleted_at IS NULL OFFSET 0) c
+		WHERE m.participant_id = $1::uuid AND c.type IN ('group', 'channel') ORDER BY m.conversation_id`
+
 	sqlFreeHuddleKey = `UPDATE conversations SET huddle_key = NULL WHERE id = $1::uuid`
 
 	sqlHuddlesOf = `SELECT id FROM conversations WHERE parent_conversation_id = $1::uuid AND type <> 'task' AND deleted_at IS NULL ORDER BY id`

@@ -14,7 +14,7 @@ func TestM2_StatementsPlan(t *testing.T) {
 		sqlCreateRoom, sqlFindDirect, sqlGetRoom, sqlLockRoom, sqlSetTitle, sqlSetAvatar, sqlSetAgentsAdd, sqlDeleteRoom,
 		sqlAddMember, sqlRemoveMember, sqlSetRole, sqlRole, sqlMarkRead, sqlReadNext, sqlInsertMessage, sqlFindByKey, sqlBrief, sqlSeqOf,
 		sqlDeleteMessage, sqlPatchMessage, sqlRecordChange, sqlChanges, sqlPruneChanges,
-		sqlFindHuddle, sqlOpenHuddles, sqlFreeHuddleKey, sqlHuddlesOf, sqlReaderRole, sqlHuddlesBelow, sqlDepth, sqlSetAttachments,
+		sqlFindHuddle, sqlOpenHuddles, sqlFreeHuddleKey, sqlHuddlesOf, sqlGroupsOf, sqlReaderRole, sqlHuddlesBelow, sqlDepth, sqlSetAttachments,
 	} {
 		plan := pgtest.Plan(t, sql)
 		if strings.Contains(plan, "Seq Scan on messages") || strings.Contains(plan, "Seq Scan on conversations ") {

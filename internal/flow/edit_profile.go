@@ -149,8 +149,8 @@ func cleanAvatar(u *string) (*string, error) {
 	return u, nil
 }
 
-// DeleteAccount forgets the caller: personal data, sessions and keys go, their
-// agents are deleted, their messages stay under a nameless sender.
+// DeleteAccount forgets the caller: personal data, sessions and keys go, they leave
+// their groups, their agents are deleted, their messages stay under a nameless sender.
 func (i *Identity) DeleteAccount(ctx context.Context, actor access.Actor, confirm string) error {
 	if err := access.RequirePerson(actor); err != nil {
 		return err
@@ -164,6 +164,11 @@ func (i *Identity) DeleteAccount(ctx context.Context, actor access.Actor, confir
 	}
 	for _, a := range agents {
 		if err := i.DeleteAgent(ctx, actor, a.ID); err != nil {
+			return err
+		}
+	}
+	if i.Leave != nil {
+		if err := i.Leave(ctx, actor); err != nil {
 			return err
 		}
 	}

@@ -62,7 +62,9 @@ type Identity struct {
 	// Retire inserts the job that closes what an agent still had to answer when it is
 	// deleted or switched off. Nil does nothing.
 	Retire func(ctx context.Context, tx *pg.Tx, agent id.Participant) error
-	Log    *slog.Logger
+	// Leave gives up a person's seats before the account is deleted. Nil does nothing.
+	Leave func(ctx context.Context, actor access.Actor) error
+	Log   *slog.Logger
 
 	disconnect Disconnecter
 	failures   *limit.Buckets // failed logins and exchanges only (decision 4)

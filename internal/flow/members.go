@@ -7,6 +7,7 @@ import (
 	"github.com/agntchat/agntchat/internal/chat"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/participant"
 	"github.com/agntchat/agntchat/internal/pg"
 	"github.com/agntchat/agntchat/internal/view"
 )
@@ -150,6 +151,22 @@ func (c *Chat) removeTx(ctx context.Context, tx *pg.Tx, room *locked, m view.Mem
 	return nil
 }
 
+// LeaveGroups gives up all seats of a person in groups and channels, before the account
+// goes: what nobody is left to administer passes on, as when one leaves. Direct rooms
+// stay with whom they were shared.
+func (c *Chat) LeaveGroups(ctx context.Context, actor access.Actor) error {
+	rooms, err := chat.GroupsOf(ctx, c.DB, actor.ID)
+	if err != nil {
+		return err
+	}
+	for _, conv := range rooms {
+		if err := c.RemoveMember(ctx, actor, conv, actor.ID); err != nil && fault.KindOf(err) != fault.NotFound {
+			return err
+		}
+	}
+	return nil
+}
+
 // promote makes a member an administrator and tells the others.
 func (c *Chat) promote(ctx context.Context, tx *pg.Tx, room *locked, who id.Participant, to []id.Participant) error {
 	if err := chat.SetRoleTx(ctx, tx, room.ID, who, chat.Admin); err != nil {
@@ -175,7 +192,7 @@ func heirOf(members []view.Member, gone view.Member) (id.Participant, bool) {
 	var heir id.Participant
 	for _, m := range members {
 		switch {
-		case m.ParticipantID == gone.ParticipantID || m.Role == chat.Observer:
+		case m.ParticipantID == gone.ParticipantID || m.Role == chat.Observer || m.Status == participant.Deleted:
 		case m.Role == chat.Admin:
 			return id.Participant{}, false
 		case heir.IsZero() && !m.IsAgent():

@@ -55,9 +55,10 @@ func OneAgent(ctx context.Context, q pg.Querier, aid id.Participant) (Agent, err
 	return a, err
 }
 
-const agentNameSQL = `SELECT p.display_name FROM participants p WHERE p.id = $1::uuid AND p.status <> 'deleted'`
+const agentNameSQL = `SELECT p.display_name FROM participants p WHERE p.id = $1::uuid`
 
-// AddAgentName reads the name of an agent; into stays as it is when it was deleted.
+// AddAgentName reads the name of an agent, also of one that was deleted: what it left
+// unanswered names it.
 func AddAgentName(b *pg.Batch, aid id.Participant, into *string) {
 	b.Add(pg.ReadValues(new(bool), into), agentNameSQL, aid)
 }
