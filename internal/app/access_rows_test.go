@@ -171,7 +171,7 @@ var accessRows = []accessRow{
 	{route: "POST /api/auth/logout", want: people, body: `{}`},
 	{route: "POST /api/auth/one-time", want: everybody, body: `{}`},
 	{route: "POST /api/auth/signup", want: everybody, body: `{}`},
-	{route: "POST /api/conversations", want: signedIn, body: `{"type":"group","title":"x","memberIds":["{agent}"]}`},
+	{route: "POST /api/conversations", want: "401 in 404 in in in", body: `{"type":"group","title":"x","memberIds":["{agent}"]}`}, // the foreign agent acts for its owner, who sits with that agent nowhere
 	{route: "POST /api/conversations/dm", want: "401 in in in in in", body: `{"peerId":"{member}"}`},
 	{route: "POST /api/conversations/{conversation}/files/confirm", want: "401 404 404 404 in 404", body: `{"storageKey":"{file}"}`},
 	{route: "POST /api/conversations/{conversation}/members", want: adminsOfRoom, body: `{"participantId":"{stranger}"}`},

@@ -68,7 +68,7 @@ func (a *App) api(r chi.Router) {
 			auth, httpapi.Static{Log: log}, httpapi.LLMKey{Identity: a.Identity, Log: log}, setup,
 			httpapi.Me{Identity: a.Identity, AgentSelf: a.agentSelf(agents), NoExternal: a.noExternal(), Log: log},
 			httpapi.External{External: a.External, Chat: a.Chat, Online: a.online, Log: log}, invites,
-			httpapi.Conversation{Chat: a.Chat, Online: a.online, Log: log}, httpapi.Message{Chat: a.Chat, Log: log},
+			httpapi.Conversation{Chat: a.Chat, Tools: a.Tools, Online: a.online, Log: log}, httpapi.Message{Chat: a.Chat, Log: log},
 			httpapi.Change{Chat: a.Chat, Online: a.online, Log: log}, httpapi.Stream{Chat: a.Chat, Log: log},
 			httpapi.Gateway{Gateway: a.Gateway, Log: log}, httpapi.AgentTelemetry{Gateway: a.Gateway, Log: log}, files, httpapi.Tool{Tools: a.Tools, Log: log}, httpapi.Connection{Connections: a.connections, Log: log}, httpapi.Usage{Gateway: a.Gateway, Log: log}, httpapi.MCP{Tools: a.Tools, Version: a.opts.Version, Log: log},
 			httpapi.LetterAddress{Identity: a.Identity, Log: log},

@@ -28,7 +28,7 @@ type ToolHandler func(ctx context.Context, c ToolCaller, args ToolArgs) (ToolRes
 // ToolCaller is who calls: the agent, and the person on whose behalf its turn runs.
 // What a tool does, both must be allowed to do (field.md 35).
 type ToolCaller struct {
-	Agent         access.Actor
+	Agent         access.Actor    // who acts; where people act for themselves, the person
 	Person        access.Actor    // Kind None when the turn cannot be traced to one person
 	Room          id.Conversation // of the turn; zero when none is known
 	Task          id.Task         // zero outside of tasks

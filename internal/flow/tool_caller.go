@@ -67,6 +67,49 @@ func (t *Tools) caller(ctx context.Context, actor access.Actor, call ToolCall) (
 	return c, answering(ctx, t.DB, &c, source, about)
 }
 
+// Behalf finds out on whose behalf somebody acts by REST, outside of tools. People act
+// for themselves. For an agent the request says what it belongs to, and there the model
+// may have written it: the message says which room the turn is in, and an agent that
+// names neither a message of a turn nor a task acts for whoever it has open turns for.
+// For nobody, when these are several.
+func (t *Tools) Behalf(ctx context.Context, actor access.Actor, call ToolCall) (ToolCaller, error) {
+	if !actor.IsAgent() {
+		return ToolCaller{Agent: actor, Person: actor}, nil
+	}
+	if anchor, err := id.Parse[id.Message](call.SourceMessageID); err == nil {
+		about, err := view.MessagesOfTurn(ctx, t.DB, actor.ID, anchor)
+		if err != nil {
+			return ToolCaller{}, err
+		}
+		if len(about) == 0 { // one that is there only says what a huddle is about
+			if _, err := chat.GetBrief(ctx, t.DB, anchor); err == nil {
+				call.SourceMessageID = ""
+			} else if goneIsNil(err) != nil {
+				return ToolCaller{}, err
+			}
+		}
+	}
+	c, err := t.caller(ctx, actor, call)
+	switch {
+	case err != nil:
+		return c, err
+	case !c.SourceMessage.IsZero():
+		m, err := chat.GetBrief(ctx, t.DB, c.SourceMessage)
+		c.Room = m.ConversationID // none for one that was deleted meanwhile
+		return c, goneIsNil(err)
+	case !c.Task.IsZero() || !c.Person.IsPerson():
+		c.Room = id.Conversation{}
+		return c, nil
+	}
+	open, err := view.OpenMessages(ctx, t.DB, actor.ID)
+	if err != nil || len(open) == 0 {
+		return c, err
+	}
+	o, err := began(ctx, t.DB, actor, open)
+	c.Room, c.Person, c.Marked = id.Conversation{}, o.person(), o.marked
+	return c, err
+}
+
 // answering finds on whose behalf a message is answered, and whether untrusted text
 // has entered. about are the messages of the turn, which may be several of several
 // people; nil: they are looked up.
@@ -80,23 +123,15 @@ func answering(ctx context.Context, q pg.Querier, c *ToolCaller, source id.Messa
 	if len(about) == 0 {
 		about = []view.TurnMessage{{ID: source, SenderKind: chat.Agent}} // no turn is known: its chain tells
 	}
-	o := trail{agent: c.Agent, people: map[id.Participant]bool{}, seen: map[id.Message]bool{}}
+	o, err := began(ctx, q, c.Agent, about)
+	if err != nil {
+		return err
+	}
 	ids := make([]id.Message, len(about))
 	for n, m := range about {
 		ids[n] = m.ID
-		if m.SenderKind == chat.Human {
-			o.people[m.SenderID] = true
-			continue
-		}
-		if err := o.follow(ctx, q, m.ID); err != nil {
-			return err
-		}
 	}
-	for p := range o.people {
-		if len(o.people) == 1 {
-			c.Person = personFor(c.Agent, p)
-		}
-	}
+	c.Person = o.person()
 	if c.Marked = o.marked; !c.Marked {
 		c.Marked, err = tool.Marked(ctx, q, c.Agent.ID, ids)
 	}
@@ -144,6 +179,31 @@ type trail struct {
 	people map[id.Participant]bool
 	marked bool
 	seen   map[id.Message]bool
+}
+
+// began finds who began what an agent does about these messages.
+func began(ctx context.Context, q pg.Querier, agent access.Actor, about []view.TurnMessage) (trail, error) {
+	o := trail{agent: agent, people: map[id.Participant]bool{}, seen: map[id.Message]bool{}}
+	for _, m := range about {
+		if m.SenderKind == chat.Human {
+			o.people[m.SenderID] = true
+			continue
+		}
+		if err := o.follow(ctx, q, m.ID); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+// person is the one person who began it; nobody when there are several.
+func (o *trail) person() access.Actor {
+	for p := range o.people {
+		if len(o.people) == 1 {
+			return personFor(o.agent, p)
+		}
+	}
+	return access.Actor{}
 }
 
 // follow follows a message back to the people who caused it. Two of them, or a chain

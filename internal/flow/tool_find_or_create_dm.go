@@ -3,15 +3,12 @@ package flow
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 
-	"github.com/agntchat/agntchat/internal/access"
 	"github.com/agntchat/agntchat/internal/chat"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/tool"
-	"github.com/agntchat/agntchat/internal/view"
 )
 
 // findOrCreateDM is find_or_create_dm (bridge contract 5.3): a huddle below the
@@ -48,56 +45,24 @@ func (p *PlatformTools) runFindOrCreateDM(ctx context.Context, c ToolCaller, arg
 		}
 		peers = append(peers, peer)
 	}
-	source := args.Text("source_conversation_id")
-	if source == "" || strings.EqualFold(source, "none") {
-		return p.direct(ctx, c, peers, args.Text("message"))
-	}
-	n := NewHuddle{Peers: peers, Topic: args.Text("topic"), Goal: args.Text("goal"), Message: args.Text("message")}
-	var err error
-	if n.Source, err = args.RoomArg("source_conversation_id"); err != nil {
-		return ToolResult{}, err
-	}
-	if err := c.both(ctx, p.DB, n.Source, access.PostInRoom); err != nil {
-		return ToolResult{}, err
-	}
-	seats, err := view.SeatsOf(ctx, p.DB, n.Source)
-	if err != nil {
-		return ToolResult{}, err
-	}
-	for _, peer := range peers { // members of the room are there for whoever asks in it
-		if slices.ContainsFunc(seats, func(s view.Seat) bool { return s.ID == peer }) {
-			continue
-		}
-		if err := mayReach(ctx, p.DB, c.Person, peer); err != nil {
+	n := NewHuddle{Peers: peers, Topic: args.Text("topic"), Goal: args.Text("goal"), Message: args.Text("message"), ClientKey: c.Key}
+	if source := args.Text("source_conversation_id"); source != "" && !strings.EqualFold(source, "none") {
+		var err error
+		if n.Source, err = args.RoomArg("source_conversation_id"); err != nil {
 			return ToolResult{}, err
 		}
-	}
-	if m, err := id.Parse[id.Message](args.Text("source_message_id")); err == nil {
-		if _, here, err := chat.SeqOf(ctx, p.DB, n.Source, m); err != nil {
-			return ToolResult{}, err
-		} else if here { // of a turn in another room it is no anchor here
-			n.Anchor = m
+		if m, err := id.Parse[id.Message](args.Text("source_message_id")); err == nil {
+			if _, here, err := chat.SeqOf(ctx, p.DB, n.Source, m); err != nil {
+				return ToolResult{}, err
+			} else if here { // of a turn in another room it is no anchor here
+				n.Anchor = m
+			}
 		}
+		n.OpenedByTask, _ = id.Parse[id.Task](args.Text("opened_by_task_id")) // filled in for the model; anything else is none
 	}
-	n.OpenedByTask, _ = id.Parse[id.Task](args.Text("opened_by_task_id")) // filled in for the model; anything else is none
-	room, err := p.Chat.OpenHuddle(ctx, c.Agent, n)
+	room, err := p.Chat.TalkApart(ctx, c, n)
 	if err != nil {
 		return ToolResult{}, err
 	}
 	return ToolJSON(map[string]any{"id": room.ID, "type": room.Type, "huddle": room.IsHuddle(), "said": n.Message != ""})
-}
-
-// direct opens the direct conversation with one peer.
-func (p *PlatformTools) direct(ctx context.Context, c ToolCaller, peers []id.Participant, message string) (ToolResult, error) {
-	if len(peers) != 1 {
-		return ToolResult{}, fault.New(fault.Invalid, "one_peer", "A direct conversation has one peer. For several, name the conversation that the huddle lies below.")
-	}
-	if err := mayReach(ctx, p.DB, c.Person, peers[0]); err != nil {
-		return ToolResult{}, err
-	}
-	room, err := p.Chat.Direct(ctx, c.Agent, peers[0], message)
-	if err != nil {
-		return ToolResult{}, err
-	}
-	return ToolJSON(map[string]any{"id": room.ID, "type": room.Type, "huddle": false, "said": message != ""})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/agntchat/agntchat/internal/access"
+	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/flow/flowtest"
 	"github.com/agntchat/agntchat/internal/httpapi"
 	"github.com/agntchat/agntchat/internal/httpx"
@@ -31,8 +32,12 @@ type rest struct {
 func openREST(t *testing.T) *rest {
 	t.Helper()
 	w, log := flowtest.New(t), slog.New(slog.DiscardHandler)
+	tools, err := flow.NewTools(w.DB, log)
+	if err != nil {
+		t.Fatal(err)
+	}
 	r := chi.NewRouter()
-	httpapi.Conversation{Chat: w.Chat, Log: log}.Mount(r)
+	httpapi.Conversation{Chat: w.Chat, Tools: tools, Log: log}.Mount(r)
 	httpapi.Message{Chat: w.Chat, Log: log}.Mount(r)
 	httpapi.Change{Chat: w.Chat, Log: log}.Mount(r)
 	httpapi.Stream{Chat: w.Chat, Log: log}.Mount(r)
@@ -269,4 +274,56 @@ func TestP6_StreamOverREST(t *testing.T) {
 	if s.Chat.Streams.Has(conv.String(), nova.ID.String(), "s") {
 		t.Fatal("the stream of a lost claim goes on")
 	}
+}
+
+// What an agent opens by REST for somebody, it opens for nobody who may not: the turn
+// that it is in decides, not what it says of it (caller and agent, as with the tool).
+func TestK3_RoomsMadeByRESTMeetTheCaller(t *testing.T) {
+	t.Parallel()
+	s := openREST(t)
+	ada, eve := s.Person("Ada"), s.Stranger("Eve")
+	nova, zoe, max := s.Agent(ada, "Nova"), s.Agent(ada, "Zoe"), s.Agent(ada, "Max")
+	own, room := s.Room("direct", ada, nova), s.Room("group", ada, nova, zoe)
+	if _, err := s.Chat.AddMember(t.Context(), ada, room, eve.ID); err != nil {
+		t.Fatal(err)
+	}
+	const dm = "/conversations/dm"
+	asks := func(who access.Actor, in id.Conversation, text string) string {
+		m := s.Say(who, in, "%s", text).Message.ID
+		s.Claim(nova, m)
+		return m.String()
+	}
+	s.do(nova, "POST", dm, m{"peerId": max.ID}, 200) // no turn is open: its owner's agent, by itself
+
+	about := s.Say(nova, room, "What of the sails?").Message.ID.String()
+	s.do(nova, "POST", dm, m{"peerId": zoe.ID, "sourceConversationId": room, "sourceMessageId": about}, 200)
+
+	of := asks(eve, room, "@Nova ask Max")
+	for name, tc := range map[string]struct {
+		path string
+		body m
+	}{
+		"a huddle below the room":       {dm, m{"peerId": max.ID, "sourceConversationId": room, "sourceMessageId": of}},
+		"without the message":           {dm, m{"peerId": max.ID, "sourceConversationId": room}},
+		"with a message of no turn":     {dm, m{"peerId": max.ID, "sourceConversationId": room, "sourceMessageId": about}},
+		"without anything":              {dm, m{"peerId": max.ID, "message": "tell me all"}},
+		"with a message of nobody":      {dm, m{"peerId": max.ID, "sourceConversationId": room, "sourceMessageId": id.New[id.Message]()}},
+		"below a room that Eve has not": {dm, m{"peerId": ada.ID, "sourceConversationId": own, "sourceMessageId": of}},
+		"below that, without message":   {dm, m{"peerIds": []id.Participant{ada.ID, max.ID}, "sourceConversationId": own}},
+		"as a room":                     {"/conversations", m{"type": "direct", "memberIds": []id.Participant{max.ID}}},
+		"as a group":                    {"/conversations", m{"type": "group", "memberIds": []id.Participant{zoe.ID, max.ID}}},
+	} {
+		if got := string(s.do(nova, "POST", tc.path, tc.body, 404)); !strings.Contains(got, "not_found") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	s.do(nova, "POST", dm, m{"peerId": zoe.ID, "sourceConversationId": room, "sourceMessageId": of, "message": "Well?"}, 200) // who sits there
+	if n := s.Count(`SELECT count(*)::int FROM conversations WHERE parent_conversation_id IS NOT NULL`); n != 2 {
+		t.Errorf("%d huddles", n)
+	}
+
+	hers := asks(ada, own, "ask Max")
+	s.do(nova, "POST", dm, m{"peerId": max.ID, "message": "for whom?"}, 404) // two turns, and it does not say which
+	s.do(nova, "POST", dm, m{"peerId": max.ID, "sourceConversationId": own, "sourceMessageId": hers, "message": "Well?"}, 200)
+	s.do(ada, "POST", dm, m{"peerId": max.ID}, 200)
 }

@@ -25,6 +25,7 @@ const (
 // Conversation is rooms, members and read state (desktop 4.4, bridge 3.3).
 type Conversation struct {
 	Chat   *flow.Chat
+	Tools  *flow.Tools // knows for whom an agent acts
 	Online present.Online
 	Log    *slog.Logger
 }
@@ -131,7 +132,11 @@ func (c Conversation) create(w http.ResponseWriter, r *http.Request) error {
 		n.MemberIDs = append(n.MemberIDs, p)
 	}
 	actor := httpx.Actor(r.Context())
-	room, created, err := c.Chat.CreateConversation(r.Context(), actor, n)
+	who, err := c.behalf(r, flow.ToolCall{})
+	if err != nil {
+		return err
+	}
+	room, created, err := c.Chat.CreateConversationFor(r.Context(), who, n)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/httpx"
 	"github.com/agntchat/agntchat/internal/id"
-	"github.com/agntchat/agntchat/internal/view"
 	"github.com/agntchat/agntchat/internal/wire"
 )
 
@@ -35,29 +34,25 @@ func (c Conversation) direct(w http.ResponseWriter, r *http.Request) error {
 		}
 		peers[n] = p
 	}
-	actor := httpx.Actor(r.Context())
-	var room view.Conversation
-	var err error
-	switch {
-	case in.SourceConversationID != "":
-		n := flow.NewHuddle{
-			Peers: peers, Topic: cmp.Or(in.HuddleTopic, in.ThreadTopic), Goal: cmp.Or(in.HuddleGoal, in.ThreadGoal), Message: in.Message, ClientKey: r.Header.Get("Idempotency-Key"),
-		}
-		if n.Source, err = namedIn[id.Conversation]("sourceConversationId", in.SourceConversationID); err != nil {
-			return err
-		}
-		if n.Anchor, err = namedIn[id.Message]("sourceMessageId", in.SourceMessageID); err != nil {
-			return err
-		}
-		if n.OpenedByTask, err = namedIn[id.Task]("openedByTaskId", in.OpenedByTaskID); err != nil {
-			return err
-		}
-		room, err = c.Chat.OpenHuddle(r.Context(), actor, n)
-	case len(peers) > 1:
-		return fault.New(fault.Invalid, "one_peer", "Several peers need a source conversation. Write to one at a time, or make a group.").With("peerIds", "too_many", "at most one without sourceConversationId")
-	default:
-		room, err = c.Chat.Direct(r.Context(), actor, peers[0], in.Message)
+	n := flow.NewHuddle{
+		Peers: peers, Topic: cmp.Or(in.HuddleTopic, in.ThreadTopic), Goal: cmp.Or(in.HuddleGoal, in.ThreadGoal), Message: in.Message, ClientKey: r.Header.Get("Idempotency-Key"),
 	}
+	var err error
+	if n.Source, err = namedIn[id.Conversation]("sourceConversationId", in.SourceConversationID); err != nil {
+		return err
+	}
+	if n.Anchor, err = namedIn[id.Message]("sourceMessageId", in.SourceMessageID); err != nil {
+		return err
+	}
+	if n.OpenedByTask, err = namedIn[id.Task]("openedByTaskId", in.OpenedByTaskID); err != nil {
+		return err
+	}
+	actor := httpx.Actor(r.Context())
+	who, err := c.behalf(r, flow.ToolCall{ConversationID: in.SourceConversationID, SourceMessageID: in.SourceMessageID, TaskID: in.OpenedByTaskID})
+	if err != nil {
+		return err
+	}
+	room, err := c.Chat.TalkApart(r.Context(), who, n)
 	if err != nil {
 		return withBody(err)
 	}
@@ -66,6 +61,14 @@ func (c Conversation) direct(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return httpx.JSON(w, http.StatusOK, c.present(s))
+}
+
+// behalf is who acts, and for whom: the headers of existing bridges say where an agent
+// works, when the body does not.
+func (c Conversation) behalf(r *http.Request, at flow.ToolCall) (flow.ToolCaller, error) {
+	at.ActiveConversationID = r.Header.Get("X-Active-Conversation")
+	at.TaskID = cmp.Or(at.TaskID, r.Header.Get("X-Task-Id"))
+	return c.Tools.Behalf(r.Context(), httpx.Actor(r.Context()), at)
 }
 
 // namedIn reads an optional id of a body; "" is the zero id.
