@@ -201,3 +201,18 @@ for (const [colorScheme, width, locale] of [
     await form.close();
   });
 }
+
+test("an unknown word in an address is no choice, and the chosen tab is in sight on a phone", async () => {
+  const odd = await visit(`/agents/${nova.id}?tab=bogus`);
+  assert.equal(await odd.page.getByRole("tab", { name: "Overview" }).getAttribute("aria-selected"), "true");
+  await odd.page.goto(`${site.url}/tasks?filter=bogus`);
+  await odd.page.locator('button[aria-pressed="true"]', { hasText: "Open" }).waitFor();
+  await odd.close();
+  const phone = await visit(`/agents/${nova.id}?tab=manage`, { viewport: { width: 390, height: 780 } });
+  const tab = phone.page.getByRole("tab", { name: "Key and more" });
+  await tab.waitFor();
+  const box = await tab.boundingBox();
+  assert.ok(box.x >= 0 && box.x + box.width <= 390, JSON.stringify(box));
+  assert.deepEqual([odd.errors, phone.errors], [[], []]);
+  await phone.close();
+});

@@ -7,6 +7,8 @@ export const router = createRouter({
   context: { queryClient },
   defaultPreload: "intent",
   scrollRestoration: false,
+  // What no route has validated is left out of the address, so that a word of an old link is never taken for a choice.
+  search: { strict: true },
 });
 
 declare module "@tanstack/react-router" {

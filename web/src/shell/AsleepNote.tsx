@@ -19,7 +19,7 @@ function Note({ id, name }: { id: string; name: string }) {
   // Without a connection nothing is known of anybody; the banner says what is.
   if (!known || presence !== "away" || state !== "online") return null;
   return (
-    <p className="mx-auto flex w-[calc(100%-var(--scrollbar,0px))] max-w-[1120px] shrink-0 items-start gap-2 px-4 pt-1.5 text-[13px] text-text-2 leading-5 sm:px-5">
+    <p className="mx-auto flex w-[calc(100%-var(--scrollbar,0px))] max-w-[1120px] shrink-0 items-start gap-2 px-4 py-1.5 text-[13px] text-text-2 leading-5 sm:px-5">
       <Moon size={14} strokeWidth={1.75} className="mt-[3px] shrink-0 text-text-3" />
       <span className="min-w-0 text-pretty">
         {t("activity.asleep", { name })}{" "}

@@ -34,7 +34,7 @@ export function HomePage() {
   }
   return (
     <main className={cx("h-full overflow-y-auto", !busy && "grid place-items-center px-6 py-10")}>
-      <div className={cx("flex w-full flex-col", busy ? "mx-auto max-w-[680px] px-6 pt-7 pb-14" : "max-w-[440px] items-center text-center")}>
+      <div className={cx("flex w-full flex-col", busy ? "mx-auto max-w-[680px] px-6 pt-8 pb-14" : "max-w-[440px] items-center text-center")}>
         {!busy && <MessagesSquare size={28} strokeWidth={1.5} className="mb-3 text-text-3" />}
         <h1 className="text-balance font-semibold text-head">{t(busy ? "shell.homeForYou" : "shell.home")}</h1>
         <p className={cx("text-pretty text-side text-text-2", !busy && "mt-1")}>
@@ -57,14 +57,14 @@ export function HomePage() {
           </section>
         )}
         <div className={cx("mt-6 flex flex-wrap gap-2", !busy && "justify-center")}>
-          {active.length === 0 && agents.isSuccess && (
-            <Button variant="primary" asChild>
-              <Link to="/welcome">{t("shell.homeMore")}</Link>
-            </Button>
-          )}
           <Button variant={active.length > 0 ? "primary" : "secondary"} onClick={() => setShell({ newRoom: true })}>
             {t("rooms.new")}
           </Button>
+          {agents.isSuccess && (
+            <Button variant={active.length > 0 ? "secondary" : "primary"} className={active.length > 0 ? undefined : "-order-1"} asChild>
+              <Link to="/welcome">{t("shell.homeMore")}</Link>
+            </Button>
+          )}
         </div>
       </div>
     </main>

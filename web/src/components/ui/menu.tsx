@@ -4,7 +4,7 @@ import type { ComponentProps, ReactNode } from "react";
 import { cx } from "#/lib/cx";
 
 const panel =
-  "z-50 max-h-[min(420px,var(--radix-dropdown-menu-content-available-height))] min-w-44 animate-pop overflow-y-auto " +
+  "z-50 max-h-[min(560px,var(--radix-dropdown-menu-content-available-height))] min-w-44 animate-pop overflow-y-auto " +
   "rounded-panel border border-line bg-raised p-1 shadow-raised";
 
 type MenuProps = {

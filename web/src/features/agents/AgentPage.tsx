@@ -6,12 +6,12 @@ import { isApiError } from "#/api/errors";
 import type { Agent } from "#/api/types";
 import { AgentBadge } from "#/components/AgentBadge";
 import { Avatar } from "#/components/ui/avatar";
-import { Button, IconButton } from "#/components/ui/button";
+import { Button } from "#/components/ui/button";
+import { Page } from "#/components/ui/page";
 import { Empty, ErrorState, Skeleton } from "#/components/ui/states";
+import { TabBar } from "#/components/ui/tabs";
 import { toast } from "#/components/ui/toast";
-import { Tooltip } from "#/components/ui/tooltip";
 import { useT } from "#/i18n";
-import { cx } from "#/lib/cx";
 import { errorWords } from "#/lib/errorText";
 import { usePresence } from "#/realtime/hooks";
 import { CharacterTab } from "./CharacterTab";
@@ -76,42 +76,27 @@ export function AgentPage({ agentId, tab, onTab, queue, grants }: Props) {
     );
   }
   return (
-    <div className="h-full overflow-y-auto">
-      <div className="mx-auto w-full max-w-[860px] px-4 pt-4 pb-14 sm:px-8 sm:pt-7">
-        <Header agent={agent.data} />
-        <Tabs.Root value={tab} onValueChange={(v) => onTab(v as AgentTab)}>
-          <Tabs.List aria-label={t("agents.tabs")} className="-mx-1 mb-7 flex gap-1 overflow-x-auto border-line border-b px-1">
-            {agentTabs.map((name) => (
-              <Tabs.Trigger
-                key={name}
-                value={name}
-                className={cx(
-                  "hit ring-inset-focus -mb-px whitespace-nowrap rounded-t-control border-transparent border-b-2 px-3 pt-1.5 pb-2.5 font-medium text-side text-text-2 transition-colors",
-                  "hover:text-text data-[state=active]:border-accent data-[state=active]:text-text",
-                )}
-              >
-                {t(`agents.tab.${name}`)}
-              </Tabs.Trigger>
-            ))}
-          </Tabs.List>
-          <Tabs.Content value="overview" className="focus-visible:outline-offset-8">
-            <OverviewTab agent={agent.data} onKey={() => onTab("manage")} queue={queue} />
-          </Tabs.Content>
-          <Tabs.Content value="character" className="focus-visible:outline-offset-8">
-            <CharacterTab key={agent.data.id} agent={agent.data} />
-          </Tabs.Content>
-          <Tabs.Content value="memory" className="focus-visible:outline-offset-8">
-            <MemoryTab agent={agent.data} />
-          </Tabs.Content>
-          <Tabs.Content value="tools" className="focus-visible:outline-offset-8">
-            <ToolsTab agent={agent.data} grants={grants} />
-          </Tabs.Content>
-          <Tabs.Content value="manage" className="focus-visible:outline-offset-8">
-            <ManageTab agent={agent.data} />
-          </Tabs.Content>
-        </Tabs.Root>
-      </div>
-    </div>
+    <Page>
+      <Header agent={agent.data} />
+      <Tabs.Root value={tab} onValueChange={(v) => onTab(v as AgentTab)}>
+        <TabBar label={t("agents.tabs")} all={agentTabs} value={tab} words={(name) => t(`agents.tab.${name}`)} />
+        <Tabs.Content value="overview" className="focus-visible:outline-offset-8">
+          <OverviewTab agent={agent.data} onKey={() => onTab("manage")} queue={queue} />
+        </Tabs.Content>
+        <Tabs.Content value="character" className="focus-visible:outline-offset-8">
+          <CharacterTab key={agent.data.id} agent={agent.data} />
+        </Tabs.Content>
+        <Tabs.Content value="memory" className="focus-visible:outline-offset-8">
+          <MemoryTab agent={agent.data} />
+        </Tabs.Content>
+        <Tabs.Content value="tools" className="focus-visible:outline-offset-8">
+          <ToolsTab agent={agent.data} grants={grants} />
+        </Tabs.Content>
+        <Tabs.Content value="manage" className="focus-visible:outline-offset-8">
+          <ManageTab agent={agent.data} />
+        </Tabs.Content>
+      </Tabs.Root>
+    </Page>
   );
 }
 
@@ -143,7 +128,7 @@ function Header({ agent }: { agent: Agent }) {
           {off ? <p className="text-side text-text-3">{t("agents.deactivatedLong")}</p> : <PresenceLine agentId={agent.id} long />}
         </div>
         {!off && (
-          <div className="flex items-center gap-2">
+          <div className="flex flex-wrap items-center gap-2">
             <Button
               variant="primary"
               busy={direct.isPending}
@@ -158,40 +143,36 @@ function Header({ agent }: { agent: Agent }) {
               {t("agents.write")}
             </Button>
             {presence === "away" ? (
-              <Tooltip content={t("agents.wake")}>
-                <IconButton
-                  label={t("agents.wake")}
-                  disabled={wake.isPending}
-                  onClick={() =>
-                    wake.mutate(undefined, {
-                      onSuccess: (r) =>
-                        toast(
-                          r.woken
-                            ? { title: t("agents.waking", { name: agent.displayName }) }
-                            : { title: t("agents.notWoken"), detail: t("agents.notWokenHint") },
-                        ),
-                      onError: failed(t("agents.notWoken")),
-                    })
-                  }
-                >
-                  <Play size={16} strokeWidth={1.75} />
-                </IconButton>
-              </Tooltip>
+              <Button
+                busy={wake.isPending}
+                onClick={() =>
+                  wake.mutate(undefined, {
+                    onSuccess: (r) =>
+                      toast(
+                        r.woken
+                          ? { title: t("agents.waking", { name: agent.displayName }) }
+                          : { title: t("agents.notWoken"), detail: t("agents.notWokenHint") },
+                      ),
+                    onError: failed(t("agents.notWoken")),
+                  })
+                }
+              >
+                {!wake.isPending && <Play size={16} strokeWidth={1.75} />}
+                {t("agents.wake")}
+              </Button>
             ) : (
-              <Tooltip content={t("agents.stop")}>
-                <IconButton
-                  label={t("agents.stop")}
-                  disabled={stop.isPending}
-                  onClick={() =>
-                    stop.mutate(undefined, {
-                      onSuccess: () => toast({ title: t("agents.stopping", { name: agent.displayName }) }),
-                      onError: failed(t("agents.notStopped")),
-                    })
-                  }
-                >
-                  <Square size={16} strokeWidth={1.75} />
-                </IconButton>
-              </Tooltip>
+              <Button
+                busy={stop.isPending}
+                onClick={() =>
+                  stop.mutate(undefined, {
+                    onSuccess: () => toast({ title: t("agents.stopping", { name: agent.displayName }) }),
+                    onError: failed(t("agents.notStopped")),
+                  })
+                }
+              >
+                {!stop.isPending && <Square size={13} strokeWidth={2} className="fill-current" />}
+                {t("agents.stop")}
+              </Button>
             )}
           </div>
         )}
@@ -203,7 +184,7 @@ function Header({ agent }: { agent: Agent }) {
 function AgentSkeleton() {
   const t = useT();
   return (
-    <div role="status" aria-busy="true" aria-label={t("common.loading")} className="mx-auto w-full max-w-[860px] px-4 pt-14 sm:px-8">
+    <div role="status" aria-busy="true" aria-label={t("common.loading")} className="mx-auto w-full max-w-[860px] px-4 pt-14 sm:px-8 sm:pt-16">
       <div className="mb-8 flex items-center gap-4">
         <Skeleton className="size-14 rounded-panel" />
         <div>

@@ -4,6 +4,7 @@ import { useState } from "react";
 import type { Agent, AgentHealth, ExternalSession } from "#/api/types";
 import { Avatar } from "#/components/ui/avatar";
 import { Button } from "#/components/ui/button";
+import { Page, PageHead } from "#/components/ui/page";
 import { Empty, ErrorState, Skeleton } from "#/components/ui/states";
 import { useT } from "#/i18n";
 import { errorWords } from "#/lib/errorText";
@@ -31,14 +32,12 @@ export function AgentsPage({ creating, onCreating }: { creating: boolean; onCrea
   const gone = all.filter((a) => a.status === "deactivated");
   const byId = new Map(health.data?.map((h) => [h.agentId, h]));
   return (
-    <div className="h-full overflow-y-auto">
-      <div className="mx-auto w-full max-w-[860px] px-4 py-6 sm:px-8 sm:py-9">
-        <header className="mb-6 flex flex-wrap items-start justify-between gap-x-4 gap-y-3">
-          <div className="min-w-0 grow basis-64">
-            <h1 className="font-semibold text-head">{t("agents.title")}</h1>
-            <p className="mt-0.5 text-pretty text-side text-text-2">{t("agents.hint")}</p>
-          </div>
-          <div className="flex shrink-0 flex-wrap gap-2">
+    <Page>
+      <PageHead
+        title={t("agents.title")}
+        hint={t("agents.hint")}
+        actions={
+          <>
             {external && (
               <Button onClick={() => setConnecting(true)}>
                 <TerminalSquare size={16} strokeWidth={1.75} />
@@ -51,68 +50,68 @@ export function AgentsPage({ creating, onCreating }: { creating: boolean; onCrea
                 {t("agents.create")}
               </Button>
             )}
-          </div>
-        </header>
-        {list.isPending ? (
-          <div aria-busy="true" role="status" aria-label={t("common.loading")} className="flex flex-col gap-2">
-            {[0, 1, 2].map((n) => (
-              <div key={n} className="flex items-center gap-3.5 rounded-panel border border-line px-4 py-3.5">
-                <Skeleton className="size-10 rounded-panel" />
-                <div className="flex-1">
-                  <Skeleton className="mb-2 h-4 w-32" />
-                  <Skeleton className="h-3.5 w-56" />
-                </div>
+          </>
+        }
+      />
+      {list.isPending ? (
+        <div aria-busy="true" role="status" aria-label={t("common.loading")} className="flex flex-col gap-2">
+          {[0, 1, 2].map((n) => (
+            <div key={n} className="flex items-center gap-3.5 rounded-panel border border-line px-4 py-3.5">
+              <Skeleton className="size-10 rounded-panel" />
+              <div className="flex-1">
+                <Skeleton className="mb-2 h-4 w-32" />
+                <Skeleton className="h-3.5 w-56" />
               </div>
-            ))}
-          </div>
-        ) : list.isError && !list.data ? (
-          <ErrorState
-            title={errorWords(list.error).title}
-            hint={errorWords(list.error).hint}
-            requestId={errorWords(list.error).requestId}
-            onRetry={() => void list.refetch()}
-          />
-        ) : active.length === 0 ? (
-          <Empty
-            icon={<Bot size={28} strokeWidth={1.5} />}
-            title={t("agents.none")}
-            hint={t("agents.noneHint")}
-            action={
-              <Button variant="primary" asChild>
-                <Link to="/welcome">{t("agents.noneAction")}</Link>
-              </Button>
-            }
-          />
-        ) : (
-          <ul className="flex flex-col gap-2">
-            {active.map((a) => (
-              <AgentCard key={a.id} agent={a} health={byId.get(a.id)} />
-            ))}
-          </ul>
-        )}
-        {external && (
-          <div className="mt-8">
-            <SessionList title={t("terminal.all")} hint={t("terminal.allHint")} />
-          </div>
-        )}
-        {gone.length > 0 && (
-          <div className="mt-8">
-            <Button variant="quiet" size="sm" aria-expanded={showGone} onClick={() => setShowGone(!showGone)}>
-              {t("agents.deactivatedCount", { n: gone.length })}
+            </div>
+          ))}
+        </div>
+      ) : list.isError && !list.data ? (
+        <ErrorState
+          title={errorWords(list.error).title}
+          hint={errorWords(list.error).hint}
+          requestId={errorWords(list.error).requestId}
+          onRetry={() => void list.refetch()}
+        />
+      ) : active.length === 0 ? (
+        <Empty
+          icon={<Bot size={28} strokeWidth={1.5} />}
+          title={t("agents.none")}
+          hint={t("agents.noneHint")}
+          action={
+            <Button variant="primary" asChild>
+              <Link to="/welcome">{t("agents.noneAction")}</Link>
             </Button>
-            {showGone && (
-              <ul className="mt-2 flex flex-col gap-2">
-                {gone.map((a) => (
-                  <AgentCard key={a.id} agent={a} health={undefined} />
-                ))}
-              </ul>
-            )}
-          </div>
-        )}
-      </div>
+          }
+        />
+      ) : (
+        <ul className="flex flex-col gap-2">
+          {active.map((a) => (
+            <AgentCard key={a.id} agent={a} health={byId.get(a.id)} />
+          ))}
+        </ul>
+      )}
+      {external && (
+        <div className="mt-8">
+          <SessionList title={t("terminal.all")} hint={t("terminal.allHint")} />
+        </div>
+      )}
+      {gone.length > 0 && (
+        <div className="mt-8">
+          <Button variant="quiet" size="sm" aria-expanded={showGone} onClick={() => setShowGone(!showGone)}>
+            {t("agents.deactivatedCount", { n: gone.length })}
+          </Button>
+          {showGone && (
+            <ul className="mt-2 flex flex-col gap-2">
+              {gone.map((a) => (
+                <AgentCard key={a.id} agent={a} health={undefined} />
+              ))}
+            </ul>
+          )}
+        </div>
+      )}
       {connecting && <ConnectTerminalDialog open onOpenChange={setConnecting} />}
       <CreateAgentDialog open={creating} onOpenChange={onCreating} />
-    </div>
+    </Page>
   );
 }
 

@@ -3,9 +3,10 @@ import { Tabs } from "radix-ui";
 import { type RefObject, useEffect, useRef, useState } from "react";
 import type { Id } from "#/api/types";
 import { ErrorNote } from "#/components/form/ErrorNote";
+import { Page, PageHead } from "#/components/ui/page";
 import { Empty, Skeleton } from "#/components/ui/states";
+import { TabBar } from "#/components/ui/tabs";
 import { useT } from "#/i18n";
-import { cx } from "#/lib/cx";
 import { AllowedTab } from "./AllowedTab";
 import { AskCard } from "./AskCard";
 import { BudgetCard, MemberCard } from "./ChoiceCard";
@@ -24,37 +25,21 @@ type Props = { tab: DecisionTab; onTab: (tab: DecisionTab) => void };
 export function DecisionsPage({ tab, onTab }: Props) {
   const t = useT();
   return (
-    <div className="h-full overflow-y-auto">
-      <div className="mx-auto w-full max-w-[760px] px-4 pt-4 pb-14 sm:px-8 sm:pt-7">
-        <h1 className="font-semibold text-head">{t("decisions.title")}</h1>
-        <p className="mb-5 text-side text-text-2">{t("decisions.hint")}</p>
-        <Tabs.Root value={tab} onValueChange={(v) => onTab(v as DecisionTab)}>
-          <Tabs.List aria-label={t("decisions.tabs")} className="-mx-1 mb-6 flex gap-1 overflow-x-auto border-line border-b px-1">
-            {decisionTabs.map((name) => (
-              <Tabs.Trigger
-                key={name}
-                value={name}
-                className={cx(
-                  "hit ring-inset-focus -mb-px whitespace-nowrap rounded-t-control border-transparent border-b-2 px-3 pt-1.5 pb-2.5 font-medium text-side text-text-2 transition-colors",
-                  "hover:text-text data-[state=active]:border-accent data-[state=active]:text-text",
-                )}
-              >
-                {t(`decisions.tab.${name}`)}
-              </Tabs.Trigger>
-            ))}
-          </Tabs.List>
-          <Tabs.Content value="waiting" className="focus-visible:outline-offset-8">
-            <WaitingTab />
-          </Tabs.Content>
-          <Tabs.Content value="history" className="focus-visible:outline-offset-8">
-            <HistoryTab />
-          </Tabs.Content>
-          <Tabs.Content value="allowed" className="focus-visible:outline-offset-8">
-            <AllowedTab />
-          </Tabs.Content>
-        </Tabs.Root>
-      </div>
-    </div>
+    <Page>
+      <PageHead title={t("decisions.title")} hint={t("decisions.hint")} />
+      <Tabs.Root value={tab} onValueChange={(v) => onTab(v as DecisionTab)}>
+        <TabBar label={t("decisions.tabs")} all={decisionTabs} value={tab} words={(name) => t(`decisions.tab.${name}`)} />
+        <Tabs.Content value="waiting" className="focus-visible:outline-offset-8">
+          <WaitingTab />
+        </Tabs.Content>
+        <Tabs.Content value="history" className="focus-visible:outline-offset-8">
+          <HistoryTab />
+        </Tabs.Content>
+        <Tabs.Content value="allowed" className="focus-visible:outline-offset-8">
+          <AllowedTab />
+        </Tabs.Content>
+      </Tabs.Root>
+    </Page>
   );
 }
 

@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { History } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import type { AnsweredAsk, Id, PermissionRequest } from "#/api/types";
 import { ErrorNote } from "#/components/form/ErrorNote";
@@ -38,7 +39,8 @@ export function HistoryTab() {
     { items: asks, at: (k) => Date.parse(k.ask.endedAt), more: answered.hasNextPage },
   );
   const failed = decided.error ?? answered.error;
-  if (rows.length === 0 && !failed) return <Empty title={t("decisions.history.none")} />;
+  if (rows.length === 0 && !failed)
+    return <Empty icon={<History size={28} strokeWidth={1.5} />} title={t("decisions.history.none")} hint={t("decisions.history.noneHint")} />;
   return (
     <>
       <ul className="divide-y divide-line">

@@ -5,6 +5,7 @@ import { ErrorNote } from "#/components/form/ErrorNote";
 import { Select } from "#/components/form/Select";
 import { Avatar } from "#/components/ui/avatar";
 import { Button } from "#/components/ui/button";
+import { PageColumn, PageHead } from "#/components/ui/page";
 import { Empty, Skeleton } from "#/components/ui/states";
 import { useT } from "#/i18n";
 import { cx } from "#/lib/cx";
@@ -41,15 +42,17 @@ export function TasksPage({ look, filter, who, openId, creating, onChange, waiti
   return (
     <div className="flex h-full min-w-0">
       <section aria-label={t("tasks.title")} className={cx("h-full min-w-0 flex-1 overflow-y-auto", openId && "max-lg:hidden")}>
-        <div className={cx("mx-auto w-full px-4 pt-4 pb-14 sm:px-8 sm:pt-7", look === "list" && "max-w-[820px]")}>
-          <div className="flex items-start justify-between gap-4">
-            <h1 className="font-semibold text-head">{t("tasks.title")}</h1>
-            <Button onClick={() => ask(true)}>
-              <Plus size={16} strokeWidth={1.75} />
-              {t("tasks.new")}
-            </Button>
-          </div>
-          <p className="mb-5 text-side text-text-2">{t("tasks.hint")}</p>
+        <PageColumn className={look === "board" ? "max-w-none" : undefined}>
+          <PageHead
+            title={t("tasks.title")}
+            hint={t("tasks.hint")}
+            actions={
+              <Button variant="primary" onClick={() => ask(true)}>
+                <Plus size={16} strokeWidth={1.75} />
+                {t("tasks.new")}
+              </Button>
+            }
+          />
           <div className="mb-5 flex flex-wrap items-center gap-x-4 gap-y-2">
             <Choice
               label={t("tasks.filter")}
@@ -77,7 +80,7 @@ export function TasksPage({ look, filter, who, openId, creating, onChange, waiti
             onAll={() => onChange({ who: null, filter: "all" })}
             onNew={() => ask(true)}
           />
-        </div>
+        </PageColumn>
       </section>
       {openId && (
         <aside className="h-full min-w-0 flex-1 overflow-y-auto border-line lg:max-w-[480px] lg:border-l">
