@@ -21,3 +21,13 @@ export function fileKind(filename: string | undefined, contentType: string | und
   const word = ending ?? (contentType ?? "").split(";")[0]?.split("/")[1] ?? "";
   return word === "octet-stream" ? "" : word.slice(0, 8).toUpperCase();
 }
+
+/** The words that go with a file; its name is on the link. */
+export function fileCaption(content: string): string {
+  try {
+    const caption = (JSON.parse(content) as { caption?: unknown }).caption;
+    return typeof caption === "string" ? caption : "";
+  } catch {
+    return "";
+  }
+}

@@ -37,6 +37,26 @@ describe("rooms", () => {
     expect(text("hi @[Ann Lee]")).toBe("hi @Ann Lee");
   });
 
+  it("preview the words that go with files, or their names, never what is for models", () => {
+    const sent = (content: string) =>
+      previewOf({
+        id: "",
+        conversationId: "",
+        senderId: "",
+        insertedAt: "",
+        content,
+        readableText: 'x\n[File "tides.txt", text/plain, 5 bytes. Read it with read_attachment.]',
+        fileAttachments: [
+          { id: "1", filename: "tides.txt" },
+          { id: "2", filename: "map.png" },
+        ],
+      });
+    expect(sent("")).toBe("tides.txt, map.png");
+    expect(sent("Keep **this**")).toBe("Keep this");
+    expect(sent('{"attachmentId":"1","caption":"The tides"}')).toBe("The tides");
+    expect(sent('{"attachmentId":"1"}')).toBe("tides.txt, map.png");
+  });
+
   it("preview what a task came to in the words of the language", () => {
     const row = (status: string, body: object) =>
       previewOf({

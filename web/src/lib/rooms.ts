@@ -1,5 +1,6 @@
 /** What a room is called and who is in it, as one of its members sees it. Pure. */
 import type { Conversation, Member, Message, Participant } from "#/api/types";
+import { fileCaption } from "./files";
 import { nameList } from "./format";
 import { plainMentions } from "./mention";
 import { taskLine } from "./tasks";
@@ -42,7 +43,10 @@ export function mayManage(room: Conversation, selfId: string): boolean {
 export function previewOf(message: Message): string {
   const line = sessionLine(message) || taskLine(message);
   if (line) return line;
-  const raw = message.readableText || message.content;
+  const files = message.fileAttachments ?? [];
+  // With files the readable text is the one for models.
+  const caption = message.content.startsWith("{") ? fileCaption(message.content) : message.content;
+  const raw = files.length > 0 ? caption.trim() || files.map((f) => f.filename ?? "").join(", ") : message.readableText || message.content;
   if (!message.readableText && raw.startsWith("{") && message.messageType && message.messageType !== "text") return "";
   return plainMentions(raw)
     .replace(/```[^\n]*\n?/g, " ")

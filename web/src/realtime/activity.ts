@@ -13,7 +13,8 @@ export interface ActivityRow {
   /** The last step, such as the file being read. */
   detail: string;
   done: boolean;
-  startedAt: number;
+  /** Null: it was already so when the page was opened. */
+  startedAt: number | null;
 }
 
 export interface ActivityInput {
@@ -71,7 +72,7 @@ export function activityRows(input: ActivityInput): ActivityRow[] {
       startedAt: x.since,
     });
   }
-  return [...rows.values()].sort((a, b) => a.startedAt - b.startedAt || (a.participantId < b.participantId ? -1 : 1));
+  return [...rows.values()].sort((a, b) => (a.startedAt ?? 0) - (b.startedAt ?? 0) || (a.participantId < b.participantId ? -1 : 1));
 }
 
 export function sameRows(a: readonly ActivityRow[], b: readonly ActivityRow[]): boolean {

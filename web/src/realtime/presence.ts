@@ -5,7 +5,8 @@ export interface Activity {
   activity: AgentActivity;
   /** Where; empty: everywhere. */
   conversationIds: readonly Id[];
-  since: number;
+  /** When it began; null when it was already so at the first look. */
+  since: number | null;
 }
 
 export interface Device {
@@ -30,7 +31,7 @@ type Payload = Record<string, unknown>;
 export function foldPresence(state: PresenceState, event: string, payload: Payload, now: number): PresenceState {
   switch (event) {
     case "presence_snapshot":
-      return snapshot(state, payload, now);
+      return snapshot(state, payload);
     case "agent_status_changed": {
       const id = payload["agentId"];
       // Without `presence` the event is from an older server and says too little (0.2).
@@ -70,14 +71,14 @@ function acquaint(state: PresenceState, members: readonly Member[] | undefined):
 }
 
 /** Replaces everything: the only source that clears stale ids. Activities that go on keep their beginning. */
-function snapshot(state: PresenceState, payload: Payload, now: number): PresenceState {
+function snapshot(state: PresenceState, payload: Payload): PresenceState {
   const online = Array.isArray(payload["onlineParticipantIds"]) ? (payload["onlineParticipantIds"] as Id[]) : [];
   const presences = (payload["agentPresences"] ?? {}) as Record<Id, AgentPresence>;
   const doing = (payload["agentActivities"] ?? {}) as Record<Id, { activity?: unknown; conversationIds?: unknown }>;
   const devices = (payload["agentDevices"] ?? {}) as Record<Id, Device>;
   let activities: ReadonlyMap<Id, Activity> = new Map();
   for (const [id, a] of Object.entries(doing)) {
-    activities = activity(activities, id, a?.activity, a?.conversationIds, now);
+    activities = activity(activities, id, a?.activity, a?.conversationIds, null);
     const held = state.activities.get(id);
     const next = activities.get(id);
     if (held && next && held.activity === next.activity) activities = new Map(activities).set(id, { ...next, since: held.since });
@@ -107,7 +108,7 @@ function agentStatus(state: PresenceState, id: Id, presence: AgentPresence, name
   return { ...state, agents, devices, activities };
 }
 
-function activity(map: ReadonlyMap<Id, Activity>, id: Id, value: unknown, rooms: unknown, now: number): ReadonlyMap<Id, Activity> {
+function activity(map: ReadonlyMap<Id, Activity>, id: Id, value: unknown, rooms: unknown, now: number | null): ReadonlyMap<Id, Activity> {
   const next = new Map(map);
   if (typeof value !== "string" || value === "") {
     next.delete(id);

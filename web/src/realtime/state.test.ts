@@ -271,10 +271,14 @@ describe("the dock", () => {
       ],
       lastSenderId: null,
     });
-    expect(rows.map((r) => [r.name, r.source])).toEqual([
-      ["Hal", "typing"],
-      ["B", "activity"],
-      ["A", "stream"],
+    // What was so at the first look began before everything else, nobody knows when.
+    expect(rows.map((r) => [r.name, r.source, r.startedAt])).toEqual([
+      ["B", "activity", null],
+      ["Hal", "typing", 2],
+      ["A", "stream", 9],
     ]);
+    const began = (s: typeof presence, now: number) =>
+      foldPresence(s, "agent_activity_changed", { agentId: "b", activity: "writing", conversationIds: ["r"] }, now).activities.get("b")?.since;
+    expect(began(presence, 7)).toBe(7);
   });
 });

@@ -100,8 +100,8 @@ function Face({ row, src }: { row: ActivityRow; src: string | null | undefined }
 
 function Elapsed({ row }: { row: ActivityRow }) {
   const [now, setNow] = useState(() => Date.now());
-  const start = typeof row.startedAt === "number" ? row.startedAt : Date.parse(row.startedAt);
-  const shown = row.kind === "agent" && !row.done && Number.isFinite(start);
+  const start = row.startedAt;
+  const shown = row.kind === "agent" && !row.done && start !== null;
   useEffect(() => {
     if (!shown) return;
     const timer = window.setInterval(() => setNow(Date.now()), 1000);

@@ -9,7 +9,8 @@ export interface ActivityRow {
   phase: string;
   detail?: string | null | undefined;
   done?: boolean | undefined;
-  startedAt: number | string;
+  /** Milliseconds; null when it is not known. */
+  startedAt: number | null;
 }
 
 function phaseWord(row: ActivityRow): string {

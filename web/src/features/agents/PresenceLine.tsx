@@ -18,7 +18,7 @@ export function PresenceLine({ agentId, long = false }: { agentId: string; long?
       <Mark state={presence} kind="agent" size={14} />
       <span className="truncate">
         {presence === "working" && doing
-          ? long && activity
+          ? long && activity?.since
             ? t("agents.now.since", { what: doing, time: elapsed(now - activity.since) })
             : doing
           : presence === "here" && where

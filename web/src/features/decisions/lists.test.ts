@@ -51,7 +51,8 @@ describe("what will run", () => {
   it("shows everything: the command first, the rest as JSON", () => {
     expect(shownInput("Bash", { command: "ls" })).toEqual({ main: "ls", rest: "" });
     expect(shownInput("Bash", { command: "ls", timeout: 5 })).toEqual({ main: "ls", rest: '{\n  "timeout": 5\n}' });
-    expect(shownInput("Write", { file_path: "/x", content: "y" }).main).toContain('"content": "y"');
+    expect(shownInput("Write", { file_path: "/x", content: "y\nz" })).toEqual({ main: "y\nz", rest: '{\n  "file_path": "/x"\n}' });
+    expect(shownInput("Edit", { file_path: "/x", old_string: "y" }).main).toContain('"old_string": "y"');
     expect(shownInput("Bash", { command: 7 }).main).toContain("7");
     expect(shownInput("Bash", null).main).toBe("{}");
   });

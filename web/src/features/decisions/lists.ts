@@ -19,7 +19,7 @@ export interface Shown {
   rest: string;
 }
 
-const mainKeys: Record<string, string> = { Bash: "command", shell: "command", exec_command: "command", WebFetch: "url" };
+const mainKeys: Record<string, string> = { Bash: "command", shell: "command", exec_command: "command", WebFetch: "url", Write: "content" };
 
 export function shownInput(tool: string, input: Record<string, unknown> | null | undefined): Shown {
   const all = input ?? {};

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { setLocale } from "#/i18n";
-import { fileSize } from "#/lib/files";
-import { fileCaption } from "./files";
+import { fileCaption, fileSize } from "#/lib/files";
 
 describe("files of messages", () => {
   afterEach(() => setLocale("en"));
