@@ -76,10 +76,14 @@ func (c *Call) depth() (int, error) {
 	return d.Depth()
 }
 
-// before looks after the keys and sends again what is due. What fails of that is told and stops nothing.
+// before looks after the keys and sends again what is due, which comes first. A letter that fails of these is told and stops nothing; a
+// relay that cannot be reached does, before there is anything of the new letter.
 func (c *Call) before(ctx context.Context, b *post.Box) error {
 	s, err := b.Sync(ctx, post.ResendDue)
 	c.tell(s)
+	if err != nil {
+		err = fmt.Errorf("nothing was sent: %w", err)
+	}
 	return serious(err)
 }
 

@@ -34,9 +34,13 @@ func (c *Call) initialise(ctx context.Context) error {
 		return err
 	}
 	dir, ok := c.selected()
-	name := firstOf(c.Get("--display-name"), c.Get("--user"), c.Env.User)
+	user := firstOf(c.Get("--user"), c.Env.User)
+	if !c.Has("--dir") && user != "" && (user != filepath.Base(user) || user == "." || user == "..") {
+		return usagef("'%s' is no name for an identity: it is that of its folder; for a folder elsewhere give --dir", post.Printable(user, 80))
+	}
+	name := firstOf(c.Get("--display-name"), user)
 	if !ok {
-		user := c.freeUser()
+		user = c.freeUser()
 		name = firstOf(name, user)
 		dir = filepath.Join(c.home(), user)
 		c.say("No user specified, defaulting to automatically generated \"%s\".", user)

@@ -74,3 +74,16 @@ func TestL2_EmptyListsSayWhyAtATerminal(t *testing.T) {
 		}
 	}
 }
+
+// What is told of a letter that did not go out says whether it is kept; a name that leads out of the folder of identities makes none.
+func TestL2_WhatWentWrongIsSaid(t *testing.T) {
+	t.Parallel()
+	w := plainWorld(t)
+	w.people("alice", "bob")
+	r := w.want(2, "alice", "send", "--peer", "bob", "x", "-r", "http://127.0.0.1:1")
+	contains(t, r.err, "[retalk] nothing was sent: the relay cannot be reached")
+	equal(t, "outbox", w.outbox("alice"), []string(nil))
+	for _, name := range []string{"../elsewhere", "a/b", "/tmp/x", "..", "."} {
+		contains(t, w.want(2, name, "init", "-np").err, "no name for an identity")
+	}
+}

@@ -432,7 +432,7 @@ func (f command) describe(c *call, p Place, s Status) error {
 	case s.Silent:
 		line("it does not answer; `agnt letter follow stop` ends it")
 	case r.State == Failing:
-		line("failing since %s, %d times: %s", clock(r.Since), r.Failures, r.Reason)
+		line("failing since %s (failures: %d): %s", clock(r.Since), r.Failures, r.Reason)
 	case r.State == Stopped && r.Reason == killed:
 		line("stopped after %s: %s", clock(r.Since), r.Reason)
 	case r.State == Stopped && r.Reason != "":
