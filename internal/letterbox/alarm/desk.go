@@ -167,8 +167,11 @@ func (d *Desk) Again(count int) (string, error) {
 // maxAgain is how much of one letter Again shows, in characters.
 const maxAgain = 25_000
 
-// tail is the end of a file, from the beginning of a line. A file that is not there is empty.
+// tail is the end of a file, from the beginning of a line. What is no file, or not there, is empty.
 func tail(name string, most int64) ([]byte, error) {
+	if st, err := os.Stat(name); err == nil && !st.Mode().IsRegular() {
+		return nil, nil
+	}
 	f, err := os.Open(name)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil

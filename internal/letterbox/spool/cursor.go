@@ -165,11 +165,23 @@ type file struct {
 // files are the generations of a spool, the oldest first and the current one last.
 type files []file
 
+// openFile opens a file for reading. What is none is not there: a pipe of that name would be waited for.
+func openFile(name string) (*os.File, error) {
+	st, err := os.Stat(name)
+	if err == nil && !st.Mode().IsRegular() {
+		err = os.ErrNotExist
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.Open(name)
+}
+
 // openAll opens what there is. It opens the current file first and then the older ones: a rotation meanwhile shows one of them twice
 // instead of hiding one.
 func openAll(path string) (list files) {
 	for gen := 0; gen <= most; gen++ {
-		f, err := os.Open(generation(path, gen))
+		f, err := openFile(generation(path, gen))
 		if err != nil {
 			continue
 		}

@@ -251,7 +251,7 @@ func (w *Writer) read(h *held) (*known, error) {
 	// New to us, truncated, or rotated by somebody else.
 	k.file, k.end, k.keys, k.old = st, 0, map[key]struct{}{}, map[key]struct{}{}
 	w.known[h.path] = k
-	if f, err := os.Open(generation(h.path, 1)); err == nil {
+	if f, err := openFile(generation(h.path, 1)); err == nil {
 		old := &known{keys: k.old}
 		if st, err := f.Stat(); err == nil {
 			err = old.absorb(f, st.Size())
