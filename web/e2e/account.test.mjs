@@ -1,29 +1,16 @@
 // Sign-in, settings, agents and the guide in a real browser against a stand-in for the server: `npm run build && npm run e2e`.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { mockAccount } from "./fixtures/account.mjs";
-import { launch } from "./fixtures/browser.mjs";
 import { mock } from "./fixtures/mock.mjs";
-import { serve } from "./fixtures/serve.mjs";
+import { stage } from "./fixtures/stage.mjs";
 import { makeWorld, nova, scout } from "./fixtures/world.mjs";
 
-let browser;
-let site;
-before(async () => {
-  browser = await launch();
-  site = await serve();
-});
-after(async () => {
-  await browser?.close();
-  site?.close();
-});
+const site = stage();
 
 async function visit(path, { signedIn = true, account = {}, context = {} } = {}) {
-  const ctx = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "en-GB", timezoneId: "UTC", ...context });
-  const page = await ctx.newPage();
-  const errors = [];
+  const { page, errors, close } = await site.open(context);
   const sent = [];
-  page.on("pageerror", (e) => errors.push(String(e)));
   page.on("request", (r) => {
     const url = new URL(r.url());
     if (url.pathname.startsWith("/api/") && r.method() !== "GET")
@@ -32,7 +19,7 @@ async function visit(path, { signedIn = true, account = {}, context = {} } = {})
   const server = await mock(page, makeWorld(), { signedIn });
   const state = await mockAccount(page, account);
   await page.goto(site.url + path);
-  return { page, server, state, errors, sent, close: () => ctx.close() };
+  return { page, server, state, errors, sent, close };
 }
 
 const stored = (page) => page.evaluate(() => localStorage.getItem("authToken"));

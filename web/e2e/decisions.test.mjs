@@ -1,24 +1,12 @@
 // The inbox of what agents ask, in a real browser against a stand-in for the server: `npm run build && npm run e2e`.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { after, before, test } from "node:test";
-import { launch } from "./fixtures/browser.mjs";
+import { test } from "node:test";
+import { faultless } from "./fixtures/axe.mjs";
 import { ids, mock } from "./fixtures/mock.mjs";
-import { serve } from "./fixtures/serve.mjs";
+import { stage } from "./fixtures/stage.mjs";
 import { ada, iso, makeWorld, me, nova, uuid } from "./fixtures/world.mjs";
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-let browser;
-let site;
-before(async () => {
-  browser = await launch();
-  site = await serve();
-});
-after(async () => {
-  await browser?.close();
-  site?.close();
-});
+const site = stage();
 
 function request(n, command, extra = {}) {
   const toolInput = { command };
@@ -51,10 +39,7 @@ function request(n, command, extra = {}) {
 
 /** A page whose answers to requests are taken and recorded. */
 async function visit(path, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "en-GB", timezoneId: "UTC", ...options.context });
-  const page = await context.newPage();
-  const errors = [];
-  page.on("pageerror", (e) => errors.push(String(e)));
+  const { page, errors, close } = await site.open(options.context);
   const world = makeWorld();
   options.world?.(world);
   const server = await mock(page, world);
@@ -89,7 +74,7 @@ async function visit(path, options = {}) {
     return answer(route, { id: "x", status: "fulfilled" });
   });
   await page.goto(site.url + path);
-  return { page, server, world, errors, answers, close: () => context.close() };
+  return { page, server, world, errors, answers, close };
 }
 
 /** The hash of what the person saw goes with a yes. */
@@ -486,13 +471,7 @@ for (const [colorScheme, width, locale] of looks) {
       await page.getByRole("tab").nth(tab).click();
       await page.locator("[role=tabpanel][data-state=active]").locator("article, li").first().waitFor();
       if (tab === 0) await page.keyboard.press("e");
-      await page.evaluate(axeSource);
-      const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-      assert.deepEqual(
-        found.violations.filter((v) => v.impact !== "minor" && v.id !== "region").map((v) => `${v.id}: ${v.nodes[0].html}`),
-        [],
-      );
-      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "it scrolls sideways");
+      await faultless(page);
       if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/decisions-${colorScheme}-${width}-${tab}.png`, fullPage: true });
     }
     await close();

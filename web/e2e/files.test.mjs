@@ -1,14 +1,11 @@
 // Files of messages in a real browser: choosing, dropping, pasting, sending with progress, and reading. `npm run build && npm run e2e`.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { after, before, test } from "node:test";
-import { launch } from "./fixtures/browser.mjs";
+import { test } from "node:test";
+import { faultless } from "./fixtures/axe.mjs";
 import { ids, mock } from "./fixtures/mock.mjs";
-import { serve } from "./fixtures/serve.mjs";
+import { stage } from "./fixtures/stage.mjs";
 import { ada, makeWorld, me, message, NOW } from "./fixtures/world.mjs";
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 // A teal sail on a pale sea, 8 by 6.
 const picture = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAGCAIAAABxZ0isAAAAKElEQVR42mN4/fkbBPGWFcDZQMSALIEshy4Bl8MiAZHDLTFt31msCAAmZGfb47hW4QAAAABJRU5ErkJggg==",
@@ -16,16 +13,7 @@ const picture = Buffer.from(
 );
 const file = (name, mimeType, buffer = Buffer.from("hello")) => ({ name, mimeType, buffer });
 
-let browser;
-let site;
-before(async () => {
-  browser = await launch();
-  site = await serve();
-});
-after(async () => {
-  await browser?.close();
-  site?.close();
-});
+const site = stage();
 
 /** The server's side of files: what was uploaded, and uploads that wait until they are let go or fail as told. */
 async function shelf(page) {
@@ -64,17 +52,14 @@ async function shelf(page) {
 }
 
 async function visit(path, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "en-GB", timezoneId: "UTC", ...options.context });
-  const page = await context.newPage();
-  const errors = [];
-  page.on("pageerror", (e) => errors.push(String(e)));
+  const { page, errors, close } = await site.open(options.context);
   const world = makeWorld();
   options.world?.(world);
   const server = await mock(page, world, options.server);
   const files = await shelf(page);
   await page.goto(site.url + path);
   await page.getByRole("log").waitFor();
-  return { page, server, world, files, errors, close: () => context.close() };
+  return { page, server, world, files, errors, close };
 }
 
 const composer = (page) => page.locator("[data-composer]");
@@ -83,26 +68,13 @@ const pick = (page, list) => page.locator("[data-composer] input[type=file]").se
 const pushes = (server) => server.pushed.filter((p) => p.event === "new_message").map((p) => p.payload);
 const room = `/rooms/${ids.nova}`;
 
-async function audit(page, what) {
-  await page.evaluate(axeSource);
-  const found = await page.evaluate(() => window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa"] }));
-  assert.deepEqual(
-    found.violations.map((v) => `${v.id}: ${v.nodes.map((x) => x.html.slice(0, 120)).join(" | ")}`),
-    [],
-    what,
-  );
-}
-
-/** Nothing may stick out to the side. */
-const fits = (page) => page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth);
-
 test("P8 files are chosen, left out again, sent with the text, and shown as pictures and chips", async () => {
   const { page, server, files, errors, close } = await visit(room);
   await page.getByRole("button", { name: "Attach files" }).waitFor();
   await pick(page, [file("sails.png", "image/png", picture), file("notes.pdf", "application/pdf"), file("oops.txt", "text/plain")]);
   await page.getByRole("button", { name: "Leave out oops.txt" }).click();
   await box(page).fill("Which cloth?");
-  await audit(page, "with chosen files");
+  await faultless(page, "with chosen files");
   await page.screenshot({ path: "e2e/out/files-chosen.png" });
   await box(page).press("Enter");
   await page.getByRole("button", { name: "Enlarge sails.png" }).waitFor();
@@ -317,7 +289,7 @@ test("P8 the files of a room are listed beside it, page by page, and forwarded o
     ],
   );
   assert.ok(forwards[0][2] && forwards[0][2] === forwards[1][2], "one key for both");
-  await audit(page, "details with files");
+  await faultless(page, "details with files");
   await page.screenshot({ path: "e2e/out/files-details.png" });
   await close();
 });
@@ -350,8 +322,7 @@ for (const theme of ["light", "dark"]) {
       });
       await page.waitForFunction(() => [...document.images].some((i) => i.alt === "sails.png" && i.naturalWidth > 0));
       await pick(page, [file("sails.png", "image/png", picture), file("a rather long file name for a phone.txt", "text/plain")]);
-      assert.ok(await fits(page), "nothing sticks out");
-      await audit(page, `${theme} ${width}`);
+      await faultless(page, `${theme} ${width}`);
       await page.screenshot({ path: `e2e/out/files-${theme}-${width}.png` });
       await close();
     });

@@ -1,25 +1,13 @@
 // Side conversations in a real browser: the card under its message, the pane, the page, and the end. `npm run build && npm run e2e`.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { after, before, test } from "node:test";
-import { launch } from "./fixtures/browser.mjs";
+import { test } from "node:test";
+import { faultless } from "./fixtures/axe.mjs";
 import { ids, mock } from "./fixtures/mock.mjs";
-import { serve } from "./fixtures/serve.mjs";
+import { stage } from "./fixtures/stage.mjs";
 import { forge, iso, makeWorld, me, message, NOW, nova, uuid } from "./fixtures/world.mjs";
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const huddleId = uuid(701);
-let browser;
-let site;
-before(async () => {
-  browser = await launch();
-  site = await serve();
-});
-after(async () => {
-  await browser?.close();
-  site?.close();
-});
+const site = stage();
 
 const member = (p, role = "member") => ({ participantId: p.id, displayName: p.displayName, role, participant: p });
 
@@ -63,30 +51,17 @@ function addHuddle(world, { members = [nova, forge], meta = {}, said = 2, id = h
 }
 
 async function visit(path, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: "en-GB", timezoneId: "UTC", ...options.context });
-  const page = await context.newPage();
-  const errors = [];
-  page.on("pageerror", (e) => errors.push(String(e)));
+  const { page, errors, close } = await site.open({ viewport: { width: 1440, height: 900 }, ...options.context });
   const world = makeWorld();
   const made = addHuddle(world, options.huddle);
   options.world?.(world);
   const server = await mock(page, world);
   await page.goto(site.url + path);
-  return { page, server, world, errors, ...made, close: () => context.close() };
+  return { page, server, world, errors, ...made, close };
 }
 
 const card = (page) => page.getByRole("region", { name: "Huddle: Sail cloth" });
 const pane = (page) => page.getByRole("complementary", { name: "Huddle: Sail cloth" });
-
-async function audit(page, what) {
-  await page.evaluate(axeSource);
-  const found = await page.evaluate(() => window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa"] }));
-  assert.deepEqual(
-    found.violations.map((v) => `${v.id}: ${v.nodes.map((x) => x.html.slice(0, 120)).join(" | ")}`),
-    [],
-    what,
-  );
-}
 
 test("H2 the card stands under its message, unfolds, counts live, and stays out of the list of rooms", async () => {
   const { page, server, world, anchor, conversation, messages, errors, close } = await visit(`/rooms/${ids.launch}`);
@@ -128,7 +103,7 @@ test("H2 it opens beside the room, live, by keyboard; Escape goes back to the ca
   await pane(page).getByText("You are looking in. Take a seat to write.").waitFor();
   server.say(huddleId, forge, "And it dyes well.");
   await pane(page).getByText("And it dyes well.", { exact: true }).waitFor();
-  await audit(page, "pane");
+  await faultless(page, "pane");
   await page.screenshot({ path: "e2e/out/huddle-pane.png" });
   await pane(page).getByRole("button", { name: "Back to the room" }).focus();
   await page.keyboard.press("Escape");
@@ -238,12 +213,11 @@ for (const theme of ["light", "dark"]) {
         },
       });
       await page.locator("[data-huddle]").nth(2).waitFor();
-      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "nothing sticks out");
-      await audit(page, `cards ${theme} ${width}`);
+      await faultless(page, `cards ${theme} ${width}`);
       await page.screenshot({ path: `e2e/out/huddles-${theme}-${width}.png` });
       await page.locator(`[data-huddle="${huddleId}"]`).click();
       await page.getByText("Linen or hemp?").waitFor();
-      await audit(page, `pane ${theme} ${width}`);
+      await faultless(page, `pane ${theme} ${width}`);
       await page.screenshot({ path: `e2e/out/huddle-open-${theme}-${width}.png` });
       await close();
     });

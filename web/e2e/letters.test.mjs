@@ -1,27 +1,16 @@
 // The letter address of an agent, in a real browser against a stand-in for the server: `npm run build && npm run e2e`.
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { after, before, test } from "node:test";
+import { mkdirSync } from "node:fs";
+import { test } from "node:test";
 import { mockAccount } from "./fixtures/account.mjs";
-import { launch } from "./fixtures/browser.mjs";
+import { faultless } from "./fixtures/axe.mjs";
 import { mock } from "./fixtures/mock.mjs";
-import { serve } from "./fixtures/serve.mjs";
+import { stage } from "./fixtures/stage.mjs";
 import { iso, makeWorld, nova } from "./fixtures/world.mjs";
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const pictures = process.env.LETTERS_PICTURES;
-let browser;
-let site;
-before(async () => {
-  if (pictures) mkdirSync(pictures, { recursive: true });
-  browser = await launch();
-  site = await serve();
-});
-after(async () => {
-  await browser?.close();
-  site?.close();
-});
+if (pictures) mkdirSync(pictures, { recursive: true });
+const site = stage();
 
 const one = "3f6812a28f1794cbd7c63a5a7aae8e2e";
 const two = "279fd3b1cc5efc964d9c9a8b706e7c7a";
@@ -35,12 +24,9 @@ const address = (fingerprint, age) => ({
 });
 const former = (fingerprint, from, until) => ({ fingerprint, since: iso(Date.now() - from), until: iso(Date.now() - until) });
 
-async function visit(answer, { owner, ...context } = {}) {
-  const ctx = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: "en-GB", timezoneId: "UTC", ...context });
-  await ctx.grantPermissions(["clipboard-read", "clipboard-write"], { origin: site.url });
-  const page = await ctx.newPage();
-  const errors = [];
-  page.on("pageerror", (e) => errors.push(String(e)));
+async function visit(answer, { owner, ...device } = {}) {
+  const { page, errors, close } = await site.open({ viewport: { width: 1280, height: 900 }, ...device });
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin: site.url });
   await mock(page, makeWorld());
   const { agents } = await mockAccount(page, {});
   if (owner)
@@ -68,20 +54,7 @@ async function visit(answer, { owner, ...context } = {}) {
   await page.goto(`${site.url}/agents/${nova.id}`);
   await page.getByRole("heading", { name: /Recent turns|最近的轮次/ }).waitFor();
   await asked;
-  return { page, errors, close: () => ctx.close() };
-}
-
-async function faultless(page) {
-  await page.evaluate(axeSource);
-  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-  assert.deepEqual(
-    found.violations
-      .filter((v) => v.impact === "serious" || v.impact === "critical")
-      .map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ")).join(", ")}`),
-    [],
-  );
-  const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  assert.ok(over <= 0, `the page is ${over} px too wide`);
+  return { page, errors, close };
 }
 
 async function picture(page, name) {

@@ -1,24 +1,12 @@
 // What bounds an agent: two people, a budget of tokens, whom it may bring in; in a real browser against a stand-in for the server.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { after, before, test } from "node:test";
-import { launch } from "./fixtures/browser.mjs";
+import { test } from "node:test";
+import { faultless } from "./fixtures/axe.mjs";
 import { ids, mock } from "./fixtures/mock.mjs";
-import { serve } from "./fixtures/serve.mjs";
+import { stage } from "./fixtures/stage.mjs";
 import { ada, iso, lin, makeWorld, me, nova, uuid } from "./fixtures/world.mjs";
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-let browser;
-let site;
-before(async () => {
-  browser = await launch();
-  site = await serve();
-});
-after(async () => {
-  await browser?.close();
-  site?.close();
-});
+const site = stage();
 
 const hash = (c) => c.repeat(64);
 
@@ -65,10 +53,7 @@ const stop = (n) => waiting("budget_stop", n, { used: 120_000, tokensPerDay: 100
 
 /** A page, and what it wrote to the server. */
 async function visit(path, fill = {}, context = {}) {
-  const ctx = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: "en-GB", timezoneId: "UTC", ...context });
-  const page = await ctx.newPage();
-  const errors = [];
-  page.on("pageerror", (e) => errors.push(String(e)));
+  const { page, errors, close } = await site.open({ viewport: { width: 1280, height: 900 }, ...context });
   const world = Object.assign(makeWorld(), { requests: [], asks: [] }, fill);
   const server = await mock(page, world);
   const sent = [];
@@ -78,17 +63,7 @@ async function visit(path, fill = {}, context = {}) {
       sent.push([r.method(), at.split("/").slice(3).join("/"), r.postDataJSON()]);
   });
   await page.goto(site.url + path);
-  return { page, server, world, sent, errors, close: () => ctx.close() };
-}
-
-async function faultless(page) {
-  await page.evaluate(axeSource);
-  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-  assert.deepEqual(
-    found.violations.filter((v) => v.impact !== "minor" && v.id !== "region").map((v) => `${v.id}: ${v.nodes[0].html}`),
-    [],
-  );
-  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "it scrolls sideways");
+  return { page, server, world, sent, errors, close };
 }
 
 const tools = `/agents/${nova.id}?tab=tools`;

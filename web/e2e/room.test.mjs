@@ -1,35 +1,20 @@
 // What only a real browser can show, against the built client and a stand-in for the server: `npm run build && npm run e2e`.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { after, before, test } from "node:test";
-import { launch } from "./fixtures/browser.mjs";
+import { test } from "node:test";
+import { faultless } from "./fixtures/axe.mjs";
 import { ids, mock } from "./fixtures/mock.mjs";
-import { serve } from "./fixtures/serve.mjs";
+import { stage } from "./fixtures/stage.mjs";
 import { ada, makeWorld, me, nova } from "./fixtures/world.mjs";
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-let browser;
-let site;
-before(async () => {
-  browser = await launch();
-  site = await serve();
-});
-after(async () => {
-  await browser?.close();
-  site?.close();
-});
+const site = stage();
 
 async function visit(path, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "en-GB", timezoneId: "UTC", ...options.context });
-  const page = await context.newPage();
-  const errors = [];
-  page.on("pageerror", (e) => errors.push(String(e)));
+  const { page, errors, close } = await site.open(options.context);
   const world = makeWorld();
   options.world?.(world);
   const server = await mock(page, world, options.server);
   await page.goto(site.url + path);
-  return { page, server, world, errors, close: () => context.close() };
+  return { page, server, world, errors, close };
 }
 
 const log = (page) => page.getByRole("log");
@@ -331,14 +316,7 @@ for (const scheme of ["light", "dark"]) {
       await log(page).waitFor();
       await prepare(page);
       await page.waitForTimeout(400);
-      await page.evaluate(axeSource);
-      const found = await page.evaluate(async () => {
-        const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
-        return violations
-          .filter((v) => v.impact === "serious" || v.impact === "critical")
-          .map((v) => `${v.id}: ${v.nodes.map((n) => `${n.target.join(" ")} ${n.any.map((a) => a.message).join("; ")}`).join(" | ")}`);
-      });
-      assert.deepEqual(found, []);
+      await faultless(page, name);
       await close();
     });
   }

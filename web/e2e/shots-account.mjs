@@ -1,20 +1,17 @@
 // Pictures and axe over sign-in, settings, agents and the guide: `npm run build && node e2e/shots-account.mjs [name…]`. Exits 1 on an error of the page or
-// a serious finding.
-import { mkdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+// a finding.
+import { mkdirSync } from "node:fs";
 import { mockAccount } from "./fixtures/account.mjs";
+import { axe } from "./fixtures/axe.mjs";
 import { launch } from "./fixtures/browser.mjs";
 import { mock } from "./fixtures/mock.mjs";
 import { serve } from "./fixtures/serve.mjs";
-import { forge, makeWorld, NOW, nova, scout } from "./fixtures/world.mjs";
+import { mid, openForPicture, phone, wide } from "./fixtures/shoot.mjs";
+import { forge, makeWorld, nova, scout } from "./fixtures/world.mjs";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const out = process.env.SHOTS_OUT ?? new URL("./out/", import.meta.url).pathname;
 mkdirSync(out, { recursive: true });
 const only = process.argv.slice(2);
-const wide = { width: 1440, height: 900 };
-const mid = { width: 1024, height: 768 };
-const phone = { width: 390, height: 844 };
 const all = [wide, mid, phone];
 
 const go =
@@ -132,21 +129,7 @@ const site = await serve();
 let bad = 0;
 
 async function one(name, shot, viewport, theme, locale) {
-  const touch = viewport === phone;
-  const context = await browser.newContext({
-    viewport,
-    colorScheme: theme,
-    locale: "en-GB",
-    timezoneId: "UTC",
-    hasTouch: touch,
-    isMobile: touch,
-    deviceScaleFactor: touch ? 2 : 1,
-  });
-  const page = await context.newPage();
-  const problems = [];
-  page.on("pageerror", (e) => problems.push(String(e)));
-  page.on("console", (m) => m.type() === "error" && !/Failed to load resource|WebSocket/.test(m.text()) && problems.push(m.text()));
-  await page.clock.install({ time: NOW });
+  const { page, problems, close } = await openForPicture(browser, viewport, theme);
   if (locale) await page.addInitScript((l) => localStorage.setItem("agntchat.locale", l), locale);
   const server = await mock(page, makeWorld(), shot.mock ?? {});
   await mockAccount(page, shot.account ?? {});
@@ -158,21 +141,12 @@ async function one(name, shot, viewport, theme, locale) {
   await page.screenshot({ path: `${out}/${name}-${viewport.width}-${theme}${locale ? `-${locale}` : ""}.png` });
   const wider = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   if (wider > 0) problems.push(`the page is ${wider} px too wide`);
-  await page.evaluate(axe);
-  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-  for (const v of found.violations)
-    if (v.impact === "serious" || v.impact === "critical")
-      problems.push(
-        `axe ${v.id}: ${v.nodes
-          .map((n) => n.target.join(" "))
-          .slice(0, 3)
-          .join(" | ")}`,
-      );
+  problems.push(...(await axe(page)));
   if (problems.length) bad++;
   process.stdout.write(
     `${problems.length ? "✗" : "✓"} ${name} ${viewport.width} ${theme} ${locale ?? "en"}${problems.map((p) => `\n    ${p}`).join("")}\n`,
   );
-  await context.close();
+  await close();
 }
 
 try {

@@ -3,14 +3,12 @@ import { mkdirSync } from "node:fs";
 import { launch } from "./fixtures/browser.mjs";
 import { ids, mock } from "./fixtures/mock.mjs";
 import { serve } from "./fixtures/serve.mjs";
-import { ada, forge, makeWorld, NOW, nova } from "./fixtures/world.mjs";
+import { mid, openForPicture, phone, wide } from "./fixtures/shoot.mjs";
+import { ada, forge, makeWorld, nova } from "./fixtures/world.mjs";
 
 const out = new URL("./out/", import.meta.url).pathname;
 mkdirSync(out, { recursive: true });
 const only = process.argv.slice(2);
-const wide = { width: 1440, height: 900 };
-const mid = { width: 1024, height: 768 };
-const phone = { width: 390, height: 844 };
 
 const open = (id) => async (page, base) => {
   await page.goto(`${base}/rooms/${id}`);
@@ -233,21 +231,7 @@ const site = await serve();
 try {
   for (const [name, viewport, theme] of plan) {
     if (only.length && !only.includes(name)) continue;
-    const touch = viewport === phone;
-    const context = await browser.newContext({
-      viewport,
-      colorScheme: theme,
-      locale: "en-GB",
-      timezoneId: "UTC",
-      hasTouch: touch,
-      isMobile: touch,
-      deviceScaleFactor: touch ? 2 : 1,
-    });
-    const page = await context.newPage();
-    const problems = [];
-    page.on("pageerror", (e) => problems.push(String(e)));
-    page.on("console", (m) => m.type() === "error" && !/Failed to load resource|WebSocket/.test(m.text()) && problems.push(m.text()));
-    await page.clock.install({ time: NOW });
+    const { page, problems, close } = await openForPicture(browser, viewport, theme);
     const server = await mock(page, makeWorld());
     try {
       await shots[name](page, site.url, server);
@@ -256,7 +240,7 @@ try {
     }
     await page.screenshot({ path: `${out}${name}-${viewport.width}-${theme}.png` });
     process.stdout.write(`${name} ${viewport.width} ${theme}${problems.length ? `\n  ${problems.join("\n  ")}` : ""}\n`);
-    await context.close();
+    await close();
   }
 } finally {
   await browser.close();

@@ -1,24 +1,12 @@
 // Tasks in a real browser against a stand-in for the server: `npm run build && npm run e2e`.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { after, before, test } from "node:test";
-import { launch } from "./fixtures/browser.mjs";
+import { test } from "node:test";
+import { faultless } from "./fixtures/axe.mjs";
 import { ids, mock } from "./fixtures/mock.mjs";
-import { serve } from "./fixtures/serve.mjs";
+import { stage } from "./fixtures/stage.mjs";
 import { iso, makeWorld, me, nova, uuid } from "./fixtures/world.mjs";
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-let browser;
-let site;
-before(async () => {
-  browser = await launch();
-  site = await serve();
-});
-after(async () => {
-  await browser?.close();
-  site?.close();
-});
+const site = stage();
 
 const agent = { id: nova.id, type: "agent", displayName: "Nova", avatarUrl: null };
 const person = { id: me.id, type: "human", displayName: me.displayName, avatarUrl: null };
@@ -90,10 +78,7 @@ function detail(of) {
 
 /** A page whose tasks are these; what it asks for is recorded. */
 async function visit(path, tasks = all(), { world = makeWorld(), ...options } = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "en-GB", timezoneId: "UTC", ...options });
-  const page = await context.newPage();
-  const errors = [];
-  page.on("pageerror", (e) => errors.push(String(e)));
+  const { page, errors, close } = await site.open(options);
   const server = await mock(page, world);
   const asked = [];
   const answer = (route, body) => route.fulfill({ status: 200, contentType: "application/json", body: JSON.stringify(body) });
@@ -118,7 +103,7 @@ async function visit(path, tasks = all(), { world = makeWorld(), ...options } = 
     return answer(route, tasks[0]);
   });
   await page.goto(site.url + path);
-  return { page, server, errors, asked, close: () => context.close() };
+  return { page, server, errors, asked, close };
 }
 
 const card = (page, name) => page.locator("[data-task]", { hasText: name });
@@ -299,14 +284,7 @@ for (const [colorScheme, width, locale] of looks) {
         .locator(path.includes("task=") ? "article h2" : "[data-task]")
         .first()
         .waitFor();
-      await page.evaluate(axeSource);
-      const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-      assert.deepEqual(
-        found.violations.filter((v) => v.impact !== "minor" && v.id !== "region").map((v) => `${v.id}: ${v.nodes[0].html}`),
-        [],
-        path,
-      );
-      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), `${path} scrolls sideways`);
+      await faultless(page, path);
       if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/tasks-${colorScheme}-${width}-${path.length}.png`, fullPage: true });
       await close();
     }

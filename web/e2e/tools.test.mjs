@@ -1,25 +1,13 @@
 // Tools of an agent and services of one's own, in a real browser against a stand-in for the server: `npm run build && npm run e2e`.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { mockAccount } from "./fixtures/account.mjs";
-import { launch } from "./fixtures/browser.mjs";
+import { faultless } from "./fixtures/axe.mjs";
 import { mock } from "./fixtures/mock.mjs";
-import { serve } from "./fixtures/serve.mjs";
+import { stage } from "./fixtures/stage.mjs";
 import { iso, makeWorld, nova } from "./fixtures/world.mjs";
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-let browser;
-let site;
-before(async () => {
-  browser = await launch();
-  site = await serve();
-});
-after(async () => {
-  await browser?.close();
-  site?.close();
-});
+const site = stage();
 
 const tool = (name, category, displayName, extra = {}) => ({
   id: name,
@@ -37,10 +25,7 @@ const tool = (name, category, displayName, extra = {}) => ({
 });
 
 async function visit(path, context = {}) {
-  const ctx = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "en-GB", timezoneId: "UTC", ...context });
-  const page = await ctx.newPage();
-  const errors = [];
-  page.on("pageerror", (e) => errors.push(String(e)));
+  const { page, errors, close } = await site.open(context);
   await mock(page, makeWorld());
   await mockAccount(page, {});
   const sent = [];
@@ -122,20 +107,7 @@ async function visit(path, context = {}) {
     return answer(route, { api: services[0] }, 201);
   });
   await page.goto(site.url + path);
-  return { page, errors, sent, close: () => ctx.close() };
-}
-
-async function faultless(page) {
-  await page.evaluate(axeSource);
-  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-  assert.deepEqual(
-    found.violations
-      .filter((v) => v.impact === "serious" || v.impact === "critical")
-      .map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ")).join(", ")}`),
-    [],
-  );
-  const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  assert.ok(over <= 0, `the page is ${over} px too wide`);
+  return { page, errors, sent, close };
 }
 
 test("K3 a tool is taken away and given back, and what was done is shown", async () => {

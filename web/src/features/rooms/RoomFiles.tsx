@@ -70,12 +70,8 @@ function FileRow({ file, room }: { file: RoomFile; room: Conversation }) {
   });
   return (
     <li className="flex min-h-11 items-center gap-1 rounded-control pr-1 hover:bg-hover">
-      <button
-        type="button"
-        aria-label={t("files.open", { name: file.filename })}
-        onClick={() => open.mutate()}
-        className="ring-inset-focus min-w-0 flex-1 rounded-control px-2 py-1 text-left"
-      >
+      <button type="button" onClick={() => open.mutate()} className="ring-inset-focus min-w-0 flex-1 rounded-control px-2 py-1 text-left">
+        <span className="sr-only">{t("files.openIt")} </span>
         <span className="block truncate text-side">{file.filename}</span>
         <span className="block truncate text-meta text-text-3">
           {[fileKind(file.filename, file.contentType), fileSize(file.sizeBytes), file.uploader?.displayName].filter(Boolean).join(" · ")}

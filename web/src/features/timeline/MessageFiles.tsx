@@ -76,14 +76,9 @@ function Chip({ file }: { file: FileAttachment }) {
   const Icon = iconOf(file.contentType);
   const name = file.filename || t("message.file");
   return (
-    <button
-      type="button"
-      aria-label={t("files.open", { name })}
-      disabled={open.isPending}
-      onClick={() => open.mutate()}
-      className={`hit ${chip} hover:bg-hover`}
-    >
+    <button type="button" disabled={open.isPending} onClick={() => open.mutate()} className={`hit ${chip} hover:bg-hover`}>
       {open.isPending ? <Spinner size={18} /> : <Icon size={18} strokeWidth={1.75} className="shrink-0 text-text-3" aria-hidden="true" />}
+      <span className="sr-only">{t("files.openIt")} </span>
       <Facts name={name} kind={fileKind(file.filename, file.contentType)} size={file.sizeBytes} />
     </button>
   );

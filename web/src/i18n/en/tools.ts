@@ -79,7 +79,6 @@ export const tools = {
   "files.forwardNone": "No such room",
   "files.forwarded": "Forwarded to {room}",
   "files.label": "Files",
-  "files.open": "Open {name}",
   "files.show": "Enlarge {name}",
   "files.openAlone": "Open the original",
   "files.deleted": "deleted",

@@ -80,7 +80,6 @@ export const tools: Record<keyof typeof en, string> = {
   "files.forwardNone": "没有这样的聊天室",
   "files.forwarded": "已转发到 {room}",
   "files.label": "文件",
-  "files.open": "打开 {name}",
   "files.show": "放大 {name}",
   "files.openAlone": "打开原图",
   "files.deleted": "已删除",
