@@ -293,6 +293,9 @@ func (s *Tasks) wakeAnsweredTx(ctx context.Context, tx *pg.Tx, t *task.Task) err
 	if err := task.NoteTx(ctx, tx, task.Note{TaskID: t.ID, Version: t.Version, Kind: "answered", Actor: last.AnsweredBy, Text: cutText(note, 1000)}); err != nil {
 		return err
 	}
+	if t.WakeNote != nil { // results that came while it waited
+		note = *t.WakeNote + "\n" + note
+	}
 	return s.wakeTx(ctx, tx, t, task.ReasonAnswered, last.AnsweredBy, note)
 }
 

@@ -108,23 +108,15 @@ func (s *Tasks) refuseTx(ctx context.Context, tx *pg.Tx, t *task.Task, actor acc
 	if q != nil && actor.IsAgent() {
 		return errOpenAsk(q.Question), nil
 	}
-	if t.JoinFiredAt != nil {
-		return nil, nil // its barrier has fired: it may go on without the rest
-	}
 	children, err := task.Children(ctx, tx, t.ID)
 	if err != nil {
 		return nil, err
 	}
-	open := 0
-	for _, c := range children {
-		if !c.Status.Ended() {
-			open++
-		}
-	}
+	open := task.Undivided(*t, children)
 	if open == 0 {
 		return nil, nil
 	}
-	if t.JoinMode == nil {
+	if t.JoinMode == nil || t.JoinFiredAt != nil {
 		if err := task.SetJoinTx(ctx, tx, t, task.Join{Mode: task.JoinAll}); err != nil {
 			return nil, err
 		}

@@ -38,7 +38,8 @@ func (s *Tasks) follow(ctx context.Context, t task.Task) {
 }
 
 // Join raises the barrier of a task's sub-tasks and says how many are open. With none
-// it would never fire: Conflict.
+// it would never fire: Conflict. After one that has fired, any and count mean so many
+// more than the run was told of.
 func (s *Tasks) Join(ctx context.Context, actor access.Actor, tid id.Task, j task.Join) (open int, err error) {
 	err = s.change(ctx, tid, func(ctx context.Context, tx *pg.Tx, t *task.Task) error {
 		if err := s.worksTx(ctx, tx, actor, *t); err != nil {
@@ -57,7 +58,13 @@ func (s *Tasks) Join(ctx context.Context, actor access.Actor, tid id.Task, j tas
 		if open == 0 {
 			return fault.New(fault.Conflict, "no_open_subtasks", "This task has no sub-tasks that are not finished.")
 		}
-		return task.SetJoinTx(ctx, tx, t, j)
+		next := j
+		if told := task.Told(*t, children); told > 0 && j.Mode == task.JoinAny {
+			next.Mode, next.Count = task.JoinCount, told+1
+		} else if j.Mode == task.JoinCount {
+			next.Count = min(j.Count+told, task.MaxChildren)
+		}
+		return task.SetJoinTx(ctx, tx, t, next)
 	})
 	return open, err
 }
@@ -83,12 +90,14 @@ func (s *Tasks) join(ctx context.Context, parent id.Task) {
 		if t.FanOut {
 			return s.endFanOutTx(ctx, tx, t, children)
 		}
-		if q, err := ask.OpenOf(ctx, tx, t.ID); err != nil || q != nil {
-			return err // it waits for an answer too, which wakes it
-		}
 		note, err := s.joinNote(ctx, tx, *t, children)
 		if err != nil {
 			return err
+		}
+		if q, err := ask.OpenOf(ctx, tx, t.ID); err != nil {
+			return err
+		} else if q != nil { // it waits for an answer too, which wakes it with both
+			return task.MoveTx(ctx, tx, t, task.ParkAgain, task.Change{To: t.Status, WakeNote: &note, Note: "sub-tasks have ended"})
 		}
 		return s.wakeTx(ctx, tx, t, task.ReasonWoken, id.Participant{}, note)
 	})

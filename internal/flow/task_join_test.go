@@ -421,3 +421,119 @@ func TestT1_CrashBetweenAnswerAndWake(t *testing.T) {
 		t.Fatalf("reason %s", d.Claim.Reason)
 	}
 }
+
+// TestT1_PartsAfterTheBarrier: a run that was woken and divides its work again waits
+// again; "any" then means one more than it was told of.
+func TestT1_PartsAfterTheBarrier(t *testing.T) {
+	t.Parallel()
+	b := newTaskBench(t)
+	ada, bot, room, ex := b.couple(8, false)
+	s := b.join(bot, ex)
+	v := b.ask(ada, room, "Whole")
+	b.accept(bot, s.nextTask())
+	part := func(title string) id.Task {
+		t.Helper()
+		p, err := b.k.Create(t.Context(), bot, flow.NewTask{ConversationID: v.WorkConversationID, Title: title, Parent: v.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.accept(bot, s.nextTask())
+		return p.ID
+	}
+	waits := func() {
+		t.Helper()
+		if err := b.k.Finish(t.Context(), bot, v.ID, flow.TaskResult{Response: "early"}); !fault.Is(err, "open_subtasks") {
+			t.Fatalf("it ends over open parts: %v", err)
+		}
+	}
+	done := func(p id.Task) {
+		t.Helper()
+		if err := b.k.Finish(t.Context(), bot, p, flow.TaskResult{Response: "r"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	woken := func() {
+		t.Helper()
+		d := s.nextTask()
+		if d.Task.ID != v.ID || d.Claim.Reason != task.ReasonWoken {
+			t.Fatalf("woken %s, %s", d.Task.Title, d.Claim.Reason)
+		}
+		b.accept(bot, d)
+	}
+	anyMore := func(want int) {
+		t.Helper()
+		if open, err := b.k.Join(t.Context(), bot, v.ID, task.Join{Mode: task.JoinAny}); err != nil || open != want {
+			t.Fatalf("%d open, %v", open, err)
+		}
+	}
+	parts := []id.Task{part("a"), part("b"), part("c")}
+	anyMore(3)
+	waits()
+	done(parts[0])
+	woken()
+	anyMore(2)
+	waits()
+	s.idle()
+	if len(s.tasks) != 0 {
+		t.Fatal("it is woken for what it was told of")
+	}
+	done(parts[1])
+	woken()
+	later := part("d")
+	waits()
+	done(later)
+	s.idle()
+	if len(s.tasks) != 0 {
+		t.Fatal("it is woken before all are done")
+	}
+	done(parts[2])
+	woken()
+	if err := b.k.Finish(t.Context(), bot, v.ID, flow.TaskResult{Response: "all"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range append(parts, later) {
+		if got := b.task(p).Status; got != task.Complete {
+			t.Errorf("a part is %s", got)
+		}
+	}
+}
+
+// TestT1_AnAnswerDoesNotCoverTheResults: a run that waits for an answer and for its
+// parts is woken once, with both.
+func TestT1_AnAnswerDoesNotCoverTheResults(t *testing.T) {
+	t.Parallel()
+	b := newTaskBench(t)
+	ada, bot, room, ex := b.couple(8, false)
+	s := b.join(bot, ex)
+	v := b.ask(ada, room, "Whole")
+	b.accept(bot, s.nextTask())
+	p, err := b.k.Create(t.Context(), bot, flow.NewTask{ConversationID: v.WorkConversationID, Title: "Part", Parent: v.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.accept(bot, s.nextTask())
+	if err := b.k.Finish(t.Context(), bot, v.ID, flow.TaskResult{}); !fault.Is(err, "open_subtasks") {
+		t.Fatal(err)
+	}
+	if err := b.k.Ask(t.Context(), bot, v.ID, ask.Ask{Question: "Which colour?"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.k.Finish(t.Context(), bot, p.ID, flow.TaskResult{Response: "the part is 42"}); err != nil {
+		t.Fatal(err)
+	}
+	b.until(1, `SELECT count(*)::int FROM tasks WHERE join_fired_at IS NOT NULL`)
+	if got := b.task(v.ID); got.Status != task.Waiting {
+		t.Fatalf("before the answer it is %s", got.Status)
+	}
+	open, err := ask.OpenOf(t.Context(), b.DB, v.ID)
+	if err != nil || open == nil {
+		t.Fatalf("no question: %v", err)
+	}
+	if _, err := b.k.Answer(t.Context(), ada, v.ID, open.ID, "green"); err != nil {
+		t.Fatal(err)
+	}
+	d := s.nextTask()
+	if told := strings.Join(d.Directives.Volatile, ""); !strings.Contains(told, "green") || !strings.Contains(told, "the part is 42") {
+		t.Errorf("woken with %q", told)
+	}
+}

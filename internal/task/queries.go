@@ -45,7 +45,7 @@ const (
 
 	sqlCard = `UPDATE tasks SET card_message_id = $2 WHERE id = $1`
 
-	sqlFired = `UPDATE tasks SET join_fired_at = now() WHERE id = $1`
+	sqlFired = `UPDATE tasks SET join_fired_at = clock_timestamp() WHERE id = $1 RETURNING join_fired_at`
 
 	sqlChildren = `SELECT ` + taskColumns + ` FROM tasks t WHERE t.parent_task_id = $1 ORDER BY t.inserted_at, t.id LIMIT 200`
 

@@ -217,11 +217,31 @@ func SetJoinTx(ctx context.Context, tx *pg.Tx, t *Task, j Join) error {
 
 // FireJoinTx marks the barrier as fired: it fires once.
 func FireJoinTx(ctx context.Context, tx *pg.Tx, t *Task) error {
-	if _, err := tx.Exec(ctx, sqlFired, t.ID); err != nil {
+	if err := tx.QueryRow(ctx, sqlFired, t.ID).Scan(&t.JoinFiredAt); err != nil {
 		return fmt.Errorf("fire join: %w", err)
 	}
-	t.JoinFiredAt = new(time.Now())
 	return nil
+}
+
+// Told counts those sub-tasks of whose end the run was told when its barrier fired last.
+func Told(t Task, children []Task) (n int) {
+	for _, c := range children {
+		if t.JoinFiredAt != nil && c.EndedAt != nil && !c.EndedAt.After(*t.JoinFiredAt) {
+			n++
+		}
+	}
+	return n
+}
+
+// Undivided counts the open sub-tasks that keep a task from being complete: all, until its
+// barrier has fired; then only those that were made since.
+func Undivided(t Task, children []Task) (n int) {
+	for _, c := range children {
+		if !c.Status.Ended() && (t.JoinFiredAt == nil || c.InsertedAt.After(*t.JoinFiredAt)) {
+			n++
+		}
+	}
+	return n
 }
 
 // JoinIsDue says whether the barrier of t fires now, given its sub-tasks.
