@@ -104,6 +104,16 @@ func Count(ctx context.Context, q pg.Querier) (int, error) {
 	return n, err
 }
 
+// HoldTx keeps an account from being deleted until the transaction ends;
+// fault.ErrUnauthenticated when it has been.
+func HoldTx(ctx context.Context, tx *pg.Tx, aid id.Participant) error {
+	err := tx.QueryRow(ctx, holdSQL, aid).Scan(new(bool))
+	if pg.IsNotFound(err) {
+		return fault.ErrUnauthenticated
+	}
+	return err
+}
+
 // OneAtATimeTx lets no other account be made until the transaction ends: of two that
 // come at once only one is the first.
 func OneAtATimeTx(ctx context.Context, tx *pg.Tx) error {

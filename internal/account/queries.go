@@ -10,6 +10,7 @@ const (
 	insertIdentitySQL = `INSERT INTO identities (provider, subject, account_id, password_hash) VALUES ($1, $2, $3, $4)`
 	getSQL            = `SELECT ` + accountColumns + ` FROM accounts WHERE id = $1 AND deleted_at IS NULL`
 	countSQL          = `SELECT count(*) FROM (SELECT 1 FROM accounts LIMIT 2) AS few`
+	holdSQL           = `SELECT true FROM accounts WHERE id = $1 AND deleted_at IS NULL FOR SHARE`
 	oneAtATimeSQL     = `SELECT pg_advisory_xact_lock(hashtextextended('accounts are made', 0))`
 	oldestAdminSQL    = `SELECT id FROM accounts WHERE platform_admin AND deleted_at IS NULL ORDER BY inserted_at LIMIT 1`
 	findPasswordSQL   = `SELECT a.id, i.password_hash FROM accounts a JOIN identities i ON i.account_id = a.id AND i.provider = $2

@@ -70,6 +70,26 @@ func TestB3_RegistrationKeepsTheID(t *testing.T) {
 	}
 }
 
+// TestB3_TheLivingAreListed: a bridge that comes under a new key each time does not push
+// the one that works now out of the list.
+func TestB3_TheLivingAreListed(t *testing.T) {
+	t.Parallel()
+	tx := pgtest.Tx(t)
+	agent := agentRow(t, tx)
+	if _, err := tx.Exec(t.Context(), `INSERT INTO executors (agent_id, executor_key, status, last_seen_at, inserted_at)
+		SELECT $1::uuid, 'old-' || n, 'offline', now() - interval '1 day', now() - interval '1 day' FROM generate_series(1, 300) n`, agent); err != nil {
+		t.Fatal(err)
+	}
+	now, _, err := RegisterTx(t.Context(), tx, Registration{AgentID: agent, Key: "new", InstanceID: "i"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := ByAgent(t.Context(), tx, agent)
+	if err != nil || len(list) != 200 || list[199].ID != now.ID {
+		t.Errorf("%d listed, the last of them %s: %v", len(list), list[len(list)-1].Key, err)
+	}
+}
+
 func TestB3_HeartbeatRevivesAndDisabledStaysDead(t *testing.T) {
 	t.Parallel()
 	tx := pgtest.Tx(t)

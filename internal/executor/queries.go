@@ -25,7 +25,7 @@ const queryLock = `SELECT ` + columns + ` FROM executors WHERE id = $1 AND agent
 
 const queryGet = `SELECT ` + columns + ` FROM executors WHERE id = $1 AND agent_id = $2`
 
-const queryByAgent = `SELECT ` + columns + ` FROM executors WHERE agent_id = $1 ORDER BY inserted_at, id LIMIT 200`
+const queryByAgent = `SELECT ` + columns + ` FROM (SELECT * FROM executors WHERE agent_id = $1 ORDER BY last_seen_at DESC LIMIT 200) AS e ORDER BY inserted_at, id`
 
 // queryOnline is read once, at start.
 const queryOnline = `SELECT ` + columns + ` FROM executors WHERE status = 'online' ORDER BY last_seen_at LIMIT 100000`

@@ -55,7 +55,7 @@ func Get(ctx context.Context, q pg.Querier, agent id.Participant, ex id.Executor
 	return must(one(ctx, q, queryGet, ex, agent))
 }
 
-// ByAgent lists the agent's executors, oldest first, at most 200.
+// ByAgent lists the 200 executors of the agent that were heard of last, the oldest first.
 func ByAgent(ctx context.Context, q pg.Querier, agent id.Participant) ([]Executor, error) {
 	return many(ctx, q, queryByAgent, agent)
 }

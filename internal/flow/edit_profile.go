@@ -1,7 +1,9 @@
 package flow
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -158,23 +160,41 @@ func (i *Identity) DeleteAccount(ctx context.Context, actor access.Actor, confir
 	if confirm != "DELETE" {
 		return fault.New(fault.Invalid, "confirm_required", "Type DELETE to confirm.").With("confirm", "mismatch", "Type DELETE.")
 	}
-	agents, err := view.AgentsOf(ctx, i.DB, actor.ID, id.Organization{})
-	if err != nil {
-		return err
-	}
-	for _, a := range agents {
-		if err := i.DeleteAgent(ctx, actor, a.ID); err != nil {
-			return err
-		}
-	}
 	if i.Leave != nil {
 		if err := i.Leave(ctx, actor); err != nil {
 			return err
 		}
 	}
-	err = i.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
-		if err := account.DeleteTx(ctx, tx, actor.ID); err != nil {
+	for more := true; more; {
+		agents, err := view.AgentsOf(ctx, i.DB, actor.ID, id.Organization{})
+		if err != nil {
 			return err
+		}
+		for _, a := range agents {
+			if err := i.DeleteAgent(ctx, actor, a.ID); err != nil && fault.KindOf(err) != fault.NotFound {
+				return err
+			}
+		}
+		if more, err = i.deleteAccount(ctx, actor); err != nil {
+			return err
+		}
+	}
+	i.forgetPerson(actor.ID)
+	i.disconnect.DisconnectParticipant(actor.ID, "account deleted")
+	return nil
+}
+
+// errAgentsLeft rolls the end of an account back.
+var errAgentsLeft = errors.New("flow: an agent was made meanwhile")
+
+// deleteAccount is the last step: more says that it has agents again, and lives on.
+func (i *Identity) deleteAccount(ctx context.Context, actor access.Actor) (more bool, err error) {
+	err = i.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
+		if err := account.DeleteTx(ctx, tx, actor.ID); err != nil { // waits for who holds it
+			return err
+		}
+		if n, err := view.CountAgents(ctx, tx, actor.ID); err != nil || n > 0 {
+			return cmp.Or(err, errAgentsLeft)
 		}
 		if err := memory.ForgetOwnerTx(ctx, tx, actor.ID); err != nil {
 			return err
@@ -187,10 +207,8 @@ func (i *Identity) DeleteAccount(ctx context.Context, actor access.Actor, confir
 		}
 		return participant.SetStatusTx(ctx, tx, actor.ID, participant.Deleted)
 	})
-	if err != nil {
-		return err
+	if errors.Is(err, errAgentsLeft) {
+		return true, nil
 	}
-	i.forgetPerson(actor.ID)
-	i.disconnect.DisconnectParticipant(actor.ID, "account deleted")
-	return nil
+	return false, err
 }

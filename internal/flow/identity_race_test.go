@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/agntchat/agntchat/internal/access"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/flow"
 )
@@ -185,6 +186,56 @@ func TestW1_OneFirstAccount(t *testing.T) {
 		together(people...)
 		if want := map[flow.SignupMode]int{flow.SignupOpen: len(people), flow.SignupClosed: 1}[mode]; admins != 1 || accounts != want {
 			t.Errorf("%s: %d administrators, %d accounts", mode, admins, accounts)
+		}
+	}
+}
+
+// TestW3_WhatIsDeletedStaysDeleted: a change that comes at the same moment brings neither
+// an agent back nor leaves one without an owner.
+func TestW3_WhatIsDeletedStaysDeleted(t *testing.T) {
+	t.Parallel()
+	i, _ := newIdentity(t)
+	ctx := t.Context()
+	for n := range 25 {
+		in := ada()
+		in.Email, in.Address = fmt.Sprintf("ada%d@example.com", n), fmt.Sprint("192.0.2.", n)
+		s, err := i.SignUp(ctx, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		me, err := i.Authenticate(ctx, s.Token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, _, err := i.CreateAgent(ctx, me, flow.NewAgent{DisplayName: "Nova"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := i.EditAgent(ctx, me, a.ID, false, flow.AgentPatch{Status: new("deactivated")}); err != nil {
+			t.Fatal(err)
+		}
+		together(func() { _, _ = i.EditAgent(ctx, me, a.ID, false, flow.AgentPatch{Status: new("active")}) }, func() {
+			if err := i.DeleteAgent(ctx, me, a.ID); err != nil {
+				t.Error(err)
+			}
+		})
+		if _, _, err := i.Agent(ctx, me, a.ID); fault.KindOf(err) != fault.NotFound {
+			t.Fatalf("round %d: a deleted agent is back: %v", n, err)
+		}
+		key := ""
+		var late access.Actor
+		more := func() {
+			if a, k, err := i.CreateAgent(ctx, me, flow.NewAgent{DisplayName: "Late"}); err == nil {
+				key, late = k, access.Actor{Kind: access.Agent, ID: a.ID}
+			}
+		}
+		together(more, func() {
+			if err := i.DeleteAccount(ctx, me, "DELETE"); err != nil {
+				t.Error(err)
+			}
+		})
+		if _, err := i.ExchangeAgentKey(ctx, late.ID.String(), key, fmt.Sprint("192.0.6.", n)); err == nil {
+			t.Fatalf("round %d: an agent outlives its owner's account", n)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agntchat/agntchat/internal/access"
+	"github.com/agntchat/agntchat/internal/account"
 	"github.com/agntchat/agntchat/internal/agent"
 	"github.com/agntchat/agntchat/internal/event"
 	"github.com/agntchat/agntchat/internal/fault"
@@ -56,6 +57,9 @@ func (i *Identity) createAgentTx(ctx context.Context, tx *pg.Tx, owner access.Ac
 	in.AgentType, in.Runtime = or(in.AgentType, "worker"), or(in.Runtime, "local")
 	p := AgentPatch{Patch: agent.Patch{Description: &in.Description, AgentType: &in.AgentType, Capabilities: &in.Capabilities, SoulMD: &in.SoulMD, ModelConfig: in.ModelConfig, Metadata: in.Metadata}, AvatarURL: &in.AvatarURL}
 	if err := checkAgent(&p); err != nil {
+		return view.Agent{}, err
+	}
+	if err := account.HoldTx(ctx, tx, owner.ID); err != nil {
 		return view.Agent{}, err
 	}
 	have, err := view.CountAgents(ctx, tx, owner.ID)

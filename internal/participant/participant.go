@@ -84,7 +84,8 @@ func SetAvatarTx(ctx context.Context, tx *pg.Tx, pid id.Participant, url *string
 	return err
 }
 
-// SetStatusTx changes the state. A deleted participant keeps its row, so that old messages keep a sender.
+// SetStatusTx changes the state. A deleted participant keeps its row, so that old messages keep a sender, and stays
+// deleted whatever else was under way.
 func SetStatusTx(ctx context.Context, tx *pg.Tx, pid id.Participant, status string) error {
 	_, err := tx.Exec(ctx, statusSQL, pid, status)
 	return err
