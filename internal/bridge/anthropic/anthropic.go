@@ -1,6 +1,6 @@
 // Package anthropic runs turns on the Anthropic Messages API through the
 // official SDK: streaming, platform tools, prompt caching. It owns no state
-// between turns.
+// between turns; what is said during one is taken up between two model calls.
 package anthropic
 
 import (
@@ -33,6 +33,7 @@ const DefaultModel = sdk.ModelClaudeSonnet5_5
 type Backend struct {
 	opt    Options
 	client sdk.Client
+	ears   backend.Ears
 }
 
 // New makes the backend; it does not connect.
@@ -64,6 +65,11 @@ func (b *Backend) Check(context.Context) error {
 // Close has nothing to end.
 func (*Backend) Close() error { return nil }
 
+// Tell implements backend.Listener.
+func (b *Backend) Tell(ctx context.Context, conversationID, text string) bool {
+	return b.ears.Tell(ctx, conversationID, text)
+}
+
 // Run answers one turn in at most backend.MaxIterations model calls.
 func (b *Backend) Run(ctx context.Context, t backend.Turn, emit func(backend.Event)) (backend.Result, error) {
 	if err := b.Check(ctx); err != nil {
@@ -71,14 +77,16 @@ func (b *Backend) Run(ctx context.Context, t backend.Turn, emit func(backend.Eve
 	}
 	p := b.params(t)
 	res := backend.Result{Model: p.Model}
-	calls := &backend.Calls{Box: t.Toolbox, Emit: emit}
+	calls, answer := &backend.Calls{Box: t.Toolbox, Emit: emit}, backend.NewAnswer(emit)
+	ear, over := b.ears.Listen(t.ConversationID)
+	defer over()
 	for {
 		res.Iterations++
 		if res.Iterations == backend.MaxIterations && len(p.Tools) > 0 {
 			p.ToolChoice = sdk.ToolChoiceUnionParam{OfNone: &sdk.ToolChoiceNoneParam{}}
 		}
 		emit(backend.Event{Kind: backend.Thinking})
-		msg, err := b.call(ctx, p, emit)
+		msg, err := b.call(ctx, p, answer.Emit)
 		if err != nil {
 			res.ToolUses = calls.Names
 			return res, err
@@ -99,21 +107,43 @@ func (b *Backend) Run(ctx context.Context, t backend.Turn, emit func(backend.Eve
 			}
 		}
 		if s := strings.TrimSpace(text.String()); s != "" {
-			res.Text = s
+			res.Text = answer.With(s)
 		}
 		res.ToolUses = calls.Names
-		again := len(results) > 0 || msg.StopReason == sdk.StopReasonPauseTurn
-		if !again || calls.Done() || res.Iterations >= backend.MaxIterations {
+		if calls.Done() || res.Iterations >= backend.MaxIterations {
+			return res, stopped(msg, res)
+		}
+		ended := len(results) == 0 && msg.StopReason != sdk.StopReasonPauseTurn
+		more := meanwhile(ear, msg, len(results) > 0)
+		if ended && len(more) == 0 {
 			return res, stopped(msg, res)
 		}
 		p.Messages = append(p.Messages, msg.ToParam())
-		if len(results) > 0 {
-			results[len(results)-1].OfToolResult.CacheControl = sdk.NewCacheControlEphemeralParam()
+		if n := len(results); n > 0 {
+			results[n-1].OfToolResult.CacheControl = sdk.NewCacheControlEphemeralParam()
 			clearCache(p.Messages)
+		}
+		if results = append(results, more...); len(results) > 0 {
 			p.Messages = append(p.Messages, sdk.NewUserMessage(results...))
 		}
-		emit(backend.Event{Kind: backend.Reset})
+		if ended {
+			answer.Keep(res.Text)
+		} else {
+			answer.Emit(backend.Event{Kind: backend.Reset})
+		}
 	}
+}
+
+// meanwhile is what people said since the model was last called. It can be told behind
+// the results of tools, and behind an answer that is whole.
+func meanwhile(ear *backend.Ear, msg *sdk.Message, tools bool) []sdk.ContentBlockParamUnion {
+	if !tools && (msg.StopReason != sdk.StopReasonEndTurn || len(msg.Content) == 0) {
+		return nil
+	}
+	if text := ear.Take(); text != "" {
+		return []sdk.ContentBlockParamUnion{sdk.NewTextBlock(text)}
+	}
+	return nil
 }
 
 // stopped turns a refusal or a full window into a failure, if nothing was said.

@@ -59,6 +59,35 @@ func (c *Calls) Run(ctx context.Context, name string, args json.RawMessage) Tool
 // Done says that the model has ended its turn by a tool.
 func (c *Calls) Done() bool { return c.Box != nil && c.Box.Done() }
 
+// Answer is the text of a run that may go on behind its answer, because somebody said
+// something meanwhile: what was answered before stays, as a paragraph of its own.
+type Answer struct {
+	to   func(Event)
+	kept string
+}
+
+// NewAnswer passes events on.
+func NewAnswer(emit func(Event)) *Answer { return &Answer{to: emit} }
+
+// Emit passes an event on; what is kept outlives a Reset.
+func (a *Answer) Emit(e Event) {
+	a.to(e)
+	if e.Kind == Reset && a.kept != "" {
+		a.to(Event{Kind: Text, Text: a.kept})
+	}
+}
+
+// With is the whole answer, text its last part.
+func (a *Answer) With(text string) string { return a.kept + text }
+
+// Keep keeps the whole answer so far; more follows.
+func (a *Answer) Keep(whole string) {
+	if whole != "" {
+		a.kept = whole + "\n\n"
+	}
+	a.Emit(Event{Kind: Reset})
+}
+
 // Schema splits a JSON Schema object for SDKs that want its parts; unknown
 // keywords are kept in extra.
 func Schema(raw json.RawMessage) (properties map[string]any, required []string, extra map[string]any) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -137,6 +138,75 @@ func API(t *testing.T, path string, open func(url string) backend.Backend) {
 			t.Fatalf("iterations %d calls %d error %v", res.Iterations, len(box.Calls()), err)
 		}
 	})
+	t.Run("T3_hears_what_is_said_meanwhile", func(t *testing.T) {
+		t.Parallel()
+		m := fakemodel.New(t)
+		look := []fakemodel.Tool{{Name: "look", Args: `{"at":"stars"}`}}
+		m.On("count to three", fakemodel.Step{Text: "Let me look.", Tools: look})
+		m.On("make it four", fakemodel.Step{Text: "One, two, four."}, fakemodel.Step{Text: "never"})
+		m.On("and in French", fakemodel.Step{Text: "And again.", Tools: look}, fakemodel.Step{Text: "Un, deux, quatre."})
+		b := open(m.URL)
+		l, ok := b.(backend.Listener)
+		if !ok {
+			t.Fatal("it does not listen")
+		}
+		heard := make(chan bool, 2)
+		tell := func(text string) {
+			w := waiting{t.Context(), make(chan struct{}), &sync.Once{}}
+			go func() { heard <- l.Tell(w, "c1", text) }()
+			<-w.begun
+		}
+		if l.Tell(t.Context(), "c1", "too early") {
+			t.Error("heard before it runs")
+		}
+		rec, turn := &Record{}, Turn("count to three")
+		turn.Toolbox = &toolbox.Box{}
+		res, err := b.Run(t.Context(), turn, func(e backend.Event) {
+			switch rec.Emit(e); {
+			case e.Kind == backend.ToolCall && len(m.Requests(path)) == 1: // between two calls
+				tell("make it four")
+			case e.Kind == backend.Text && e.Text == "two, ": // while it answers
+				tell("and in French")
+			}
+		})
+		want := "One, two, four.\n\nUn, deux, quatre."
+		if err != nil || res.Text != want || rec.Text() != want || res.Iterations != 4 {
+			t.Fatalf("result %+v, streamed %q, error %v", res, rec.Text(), err)
+		}
+		for range 2 {
+			if !<-heard {
+				t.Error("what was read counts as not heard")
+			}
+		}
+		last := m.Requests(path)[3].Raw
+		for _, text := range []string{"make it four", "and in French", "One, two, four."} {
+			if n := strings.Count(last, text); n != 1 {
+				t.Errorf("the model read %q %d times", text, n)
+			}
+		}
+		if l.Tell(t.Context(), "c1", "too late") {
+			t.Error("heard after its end")
+		}
+	})
+	t.Run("T3_what_comes_too_late_is_not_heard", func(t *testing.T) {
+		t.Parallel()
+		m := fakemodel.New(t)
+		m.On("be quiet", fakemodel.Step{Tools: []fakemodel.Tool{{Name: "end_turn", Args: `{}`}}})
+		b := open(m.URL)
+		turn := Turn("be quiet")
+		turn.Toolbox = &toolbox.Box{}
+		heard := make(chan bool, 1)
+		_, err := b.Run(t.Context(), turn, func(e backend.Event) {
+			if e.Kind == backend.ToolCall {
+				w := waiting{t.Context(), make(chan struct{}), &sync.Once{}}
+				go func() { heard <- b.(backend.Listener).Tell(w, "c1", "wait") }()
+				<-w.begun
+			}
+		})
+		if err != nil || <-heard || len(m.Requests(path)) != 1 {
+			t.Errorf("heard, or %v", err)
+		}
+	})
 	faults := map[string]struct {
 		step fakemodel.Step
 		code string
@@ -189,4 +259,16 @@ func API(t *testing.T, path string, open func(url string) backend.Backend) {
 		}
 		m.WaitGone()
 	})
+}
+
+// waiting is a context that tells when somebody begins to wait for its end.
+type waiting struct {
+	context.Context
+	begun chan struct{}
+	once  *sync.Once
+}
+
+func (w waiting) Done() <-chan struct{} {
+	w.once.Do(func() { close(w.begun) })
+	return w.Context.Done()
 }

@@ -1,6 +1,7 @@
 // Package openai runs turns on Chat Completions through the official SDK, at
 // OpenAI or at any compatible address, such as a model server on this machine.
-// It owns no state between turns.
+// It owns no state between turns; what is said during one is taken up between two
+// model calls.
 package openai
 
 import (
@@ -36,6 +37,7 @@ const DefaultModel = shared.ChatModelGPT5_4Mini
 type Backend struct {
 	opt    Options
 	client sdk.Client
+	ears   backend.Ears
 
 	mu     sync.Mutex
 	listed string
@@ -69,6 +71,11 @@ func (b *Backend) Check(context.Context) error {
 // Close has nothing to end.
 func (*Backend) Close() error { return nil }
 
+// Tell implements backend.Listener.
+func (b *Backend) Tell(ctx context.Context, conversationID, text string) bool {
+	return b.ears.Tell(ctx, conversationID, text)
+}
+
 // Run answers one turn in at most backend.MaxIterations model calls.
 func (b *Backend) Run(ctx context.Context, t backend.Turn, emit func(backend.Event)) (backend.Result, error) {
 	if err := b.Check(ctx); err != nil {
@@ -80,14 +87,16 @@ func (b *Backend) Run(ctx context.Context, t backend.Turn, emit func(backend.Eve
 	}
 	p := b.params(t, model)
 	res := backend.Result{Model: model}
-	calls := &backend.Calls{Box: t.Toolbox, Emit: emit}
+	calls, answer := &backend.Calls{Box: t.Toolbox, Emit: emit}, backend.NewAnswer(emit)
+	ear, over := b.ears.Listen(t.ConversationID)
+	defer over()
 	for {
 		res.Iterations++
 		if res.Iterations == backend.MaxIterations && len(p.Tools) > 0 {
 			p.ToolChoice = sdk.ChatCompletionToolChoiceOptionUnionParam{OfAuto: sdk.String("none")}
 		}
 		emit(backend.Event{Kind: backend.Thinking})
-		acc, err := b.call(ctx, p, emit)
+		acc, err := b.call(ctx, p, answer.Emit)
 		if err != nil {
 			res.ToolUses = calls.Names
 			return res, err
@@ -99,12 +108,24 @@ func (b *Backend) Run(ctx context.Context, t backend.Turn, emit func(backend.Eve
 		}
 		msg := acc.Choices[0].Message
 		if s := strings.TrimSpace(msg.Content); s != "" {
-			res.Text = s
+			res.Text = answer.With(s)
 		} else if msg.Refusal != "" {
-			res.Text = strings.TrimSpace(msg.Refusal)
+			res.Text = answer.With(strings.TrimSpace(msg.Refusal))
 		}
-		if len(msg.ToolCalls) == 0 || res.Iterations >= backend.MaxIterations {
+		if res.Iterations >= backend.MaxIterations {
 			return res, nil
+		}
+		if len(msg.ToolCalls) == 0 {
+			if msg.Content == "" || acc.Choices[0].FinishReason != "stop" {
+				return res, nil
+			}
+			said := ear.Take()
+			if said == "" {
+				return res, nil
+			}
+			p.Messages = append(p.Messages, msg.ToParam(), sdk.UserMessage(said))
+			answer.Keep(res.Text)
+			continue
 		}
 		p.Messages = append(p.Messages, msg.ToParam())
 		for _, c := range msg.ToolCalls {
@@ -115,7 +136,10 @@ func (b *Backend) Run(ctx context.Context, t backend.Turn, emit func(backend.Eve
 		if calls.Done() {
 			return res, nil
 		}
-		emit(backend.Event{Kind: backend.Reset})
+		if said := ear.Take(); said != "" {
+			p.Messages = append(p.Messages, sdk.UserMessage(said))
+		}
+		answer.Emit(backend.Event{Kind: backend.Reset})
 	}
 }
 
