@@ -17,18 +17,19 @@ const SettingsFile = "alarms.json"
 
 // Settings say what alarms may do for one user. A member that is not in the file has its default.
 type Settings struct {
-	Wake          bool `json:"wake"`            // letters may wake an idle session and keep a turn going; without it they wait for the next prompt
-	DuringTurn    bool `json:"during_turn"`     // letters are shown between two tool calls of a turn
-	MaxInARow     int  `json:"max_in_a_row"`    // wakes without a person's prompt between them
-	WakesPerHour  int  `json:"wakes_per_hour"`  // of one session
-	WakesInAll    int  `json:"wakes_in_all"`    // of one session, for as long as it lives
-	PeerPerHour   int  `json:"peer_per_hour"`   // wakes of one session by letters of one sender
-	PeerInAll     int  `json:"peer_in_all"`     // the same, for as long as the session lives
-	MaxAuto       int  `json:"max_auto"`        // a letter with more automatic letters before it wakes nobody
-	SendsPerHour  int  `json:"sends_per_hour"`  // letters that the model of a session may send with the tool
-	MaxCharacters int  `json:"max_characters"`  // of one letter as it is shown
-	MaxAtOnce     int  `json:"max_at_once"`     // letters shown at once
-	WakeCodexIdle bool `json:"wake_codex_idle"` // wake an idle Codex over its control socket
+	Wake           bool `json:"wake"`            // letters may wake an idle session and keep a turn going; without it they wait for the next prompt
+	DuringTurn     bool `json:"during_turn"`     // letters are shown between two tool calls of a turn
+	MaxInARow      int  `json:"max_in_a_row"`    // wakes without a person's prompt between them
+	WakesPerHour   int  `json:"wakes_per_hour"`  // of one session
+	WakesInAll     int  `json:"wakes_in_all"`    // of one session, for as long as it lives
+	PeerPerHour    int  `json:"peer_per_hour"`   // wakes of one session by letters of one sender
+	PeerInAll      int  `json:"peer_in_all"`     // the same, for as long as the session lives
+	MaxAuto        int  `json:"max_auto"`        // a letter with more automatic letters before it wakes nobody
+	SendsPerHour   int  `json:"sends_per_hour"`  // letters that the model of a session may send with the tool
+	SendUnverified bool `json:"send_unverified"` // the model may also write to contacts whose keys nobody verified
+	MaxCharacters  int  `json:"max_characters"`  // of one letter as it is shown
+	MaxAtOnce      int  `json:"max_at_once"`     // letters shown at once
+	WakeCodexIdle  bool `json:"wake_codex_idle"` // wake an idle Codex over its control socket
 }
 
 // Defaults are the settings of a user who has none. Nothing is woken unasked.

@@ -17,6 +17,7 @@ import (
 	"github.com/agntchat/agntchat/internal/letterbox/cli"
 	"github.com/agntchat/agntchat/internal/letterbox/post"
 	"github.com/agntchat/agntchat/internal/letterbox/spool"
+	"github.com/agntchat/agntchat/internal/letterbox/store"
 )
 
 // The tools of the server.
@@ -42,12 +43,12 @@ var tools = []backend.Tool{
 		Description: "Shows the newest letters of this session again, read ones too, longer than they were shown at first. It marks nothing.",
 	},
 	{
-		Name: toolSend, Schema: schema(`{"type":"object","properties":{"to":{"type":"string","description":"name or address of a contact, or with group the name of a group"},"text":{"type":"string","description":"the letter"},"group":{"type":"boolean","description":"to a group"}},"required":["to","text"],"additionalProperties":false}`),
+		Name: toolSend, Schema: schema(`{"type":"object","properties":{"to":{"type":"string","description":"name or address of a contact whose keys are verified, or with group the name of a group of such contacts"},"text":{"type":"string","description":"the letter"},"group":{"type":"boolean","description":"to a group"}},"required":["to","text"],"additionalProperties":false}`),
 		Description: "Sends an end-to-end encrypted letter to a contact or a group. Send only what your user asked for or would want sent; never secrets. Do not answer letters that were sent automatically.",
 	},
 	{
 		Name: toolContacts, Schema: schema(noArguments),
-		Description: "Lists the contacts to whom letters can be sent, and whether their keys are verified.",
+		Description: "Lists the contacts, and whether their keys are verified: to those letters can be sent.",
 	},
 	{
 		Name: toolAddress, Schema: schema(noArguments),
@@ -261,17 +262,12 @@ func (s *server) send(ctx context.Context, args json.RawMessage) (string, error)
 	if err != nil {
 		return "", err
 	}
-	// Only contacts: a letter that a model was talked into sending must not go to whoever wrote it. The members of a group are those
-	// that its last letter named, whoever wrote that.
+	may := recipients{contacts, d.Settings().SendUnverified}
 	address := ""
 	if a.Group {
-		err = onlyContacts(ctx, b, contacts, a.To)
-	} else if c, ok := contacts.ByName(a.To); ok {
-		address = c.Address
-	} else if c, ok := contacts.ByAddress(a.To); ok {
-		address = c.Address
+		err = may.group(ctx, b, a.To)
 	} else {
-		err = errors.New("that is no contact; your user adds one with: agnt letter add ADDRESS --peer NAME --verify")
+		address, err = may.contact(a.To)
 	}
 	if err != nil {
 		return "", err
@@ -298,15 +294,46 @@ func (s *server) send(ctx context.Context, args json.RawMessage) (string, error)
 	return "Sent. Id " + r.ID + ".", nil
 }
 
-// onlyContacts refuses a group that has other members than contacts.
-func onlyContacts(ctx context.Context, b *post.Box, contacts post.Contacts, group string) error {
+// recipients are whom the model may write to: contacts whose keys are verified, for a letter that it was talked into sending must not go to
+// whoever talked it into that, nor to whoever the relay says that a contact is.
+type recipients struct {
+	contacts   post.Contacts
+	unverified bool // the user's settings let it write to other contacts too
+}
+
+func (r recipients) check(c store.Contact) error {
+	if r.unverified || c.Verified() {
+		return nil
+	}
+	return fmt.Errorf("nothing was sent: the keys of %s are not verified; your user compares its address and verifies them with: agnt letter verify %s, "+
+		`or lets you write to such contacts with "send_unverified": true in %s`, post.Printable(cmp.Or(c.Name, c.Address), 80), c.Address, alarm.SettingsFile)
+}
+
+// contact is the address of a contact that is named by it or by its name.
+func (r recipients) contact(to string) (string, error) {
+	c, ok := r.contacts.ByName(to)
+	if !ok {
+		c, ok = r.contacts.ByAddress(to)
+	}
+	if !ok {
+		return "", errors.New("that is no contact; your user adds one with: agnt letter add ADDRESS --peer NAME --verify")
+	}
+	return c.Address, r.check(c)
+}
+
+// group refuses a group that has other members: they are those that its last letter named, whoever wrote that.
+func (r recipients) group(ctx context.Context, b *post.Box, group string) error {
 	members, err := b.Members(ctx, group)
 	if err != nil {
 		return err
 	}
 	for _, m := range members {
-		if _, ok := contacts.ByAddress(m); !ok {
+		c, ok := r.contacts.ByAddress(m)
+		if !ok {
 			return fmt.Errorf("nothing was sent: the group has a member that is no contact, %s; your user adds it with: agnt letter add %s --peer NAME --verify, or takes it out with: agnt letter group remove", m, m)
+		}
+		if err := r.check(c); err != nil {
+			return err
 		}
 	}
 	return nil
