@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -375,6 +376,22 @@ func TestP8_LargeWindowsAreCut(t *testing.T) {
 	recent := read[wire.RecentMessages](t, ch.Expect("recent_messages"))
 	if n := len(recent.Messages); n < 5 || n > 11 || recent.Messages[n-1].MessageSeq != 30 || recent.Messages[0].MessageSeq != int64(31-n) {
 		t.Fatalf("%d messages", n)
+	}
+}
+
+// TestP1_TheLongestMessageFitsHoweverItIsWritten: Python's JSON writes every character
+// that is not ASCII as six.
+func TestP1_TheLongestMessageFitsHoweverItIsWritten(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	ada := b.Person("Ada")
+	ch := b.dial(ada).Join(room(b.Room("group", ada, b.Person("Bob"))), nil)
+	for n, want := range map[int]string{100_000: "ok", 100_001: "error"} {
+		payload := json.RawMessage(`{"content":"` + strings.Repeat(`\u4e2d`, n) + `","metadata":{"client_nonce":"n` + strconv.Itoa(n) + `"}}`)
+		r := ch.Push("new_message", payload)
+		if r.Status != want || want == "error" && !strings.Contains(string(r.Response), "100000") {
+			t.Errorf("%d characters: %s %.200s", n, r.Status, r.Response)
+		}
 	}
 }
 

@@ -35,7 +35,7 @@ type Limits struct {
 	Each  int // connections of one participant; further upgrades get 429 (half of Conns)
 
 	Frame       int            // bytes of an incoming frame (64 KiB)
-	LargeFrames map[string]int // events that may be larger, in bytes ({"new_message": 512 KiB})
+	LargeFrames map[string]int // events that may be larger, in bytes ({"new_message": 1 MiB})
 
 	PushRate    float64 // pushes per second and connection (100)
 	PushBurst   float64 // (600); a client that ignores refusals for twice as many is closed with 1008
@@ -58,7 +58,8 @@ func (l Limits) withDefaults() Limits {
 	setInt(&l.Each, (l.Conns+1)/2)
 	setInt(&l.Frame, 64<<10)
 	if l.LargeFrames == nil {
-		l.LargeFrames = map[string]int{"new_message": 512 << 10}
+		// 100,000 characters of any script, written as \uXXXX as some clients do, and metadata.
+		l.LargeFrames = map[string]int{"new_message": 1 << 20}
 	}
 	setFloat(&l.PushRate, 100)
 	setFloat(&l.PushBurst, 600)
