@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/agntchat/agntchat/internal/access"
@@ -136,6 +137,34 @@ func TestP1_SameKeyGivesTheFirstResult(t *testing.T) {
 	}
 	if _, err := w.Chat.Post(t.Context(), bot, flow.Post{ConversationID: room, Content: "mine", ClientKey: "n-1"}); err != nil {
 		t.Fatalf("the key of somebody else: %v", err)
+	}
+	if err := w.Chat.DeleteMessage(t.Context(), ada, room, again.Message.ID); err != nil {
+		t.Fatal(err)
+	}
+	in.ConversationID = room
+	if p, err := w.Chat.Post(t.Context(), ada, in); !fault.Is(err, "deleted") {
+		t.Fatalf("sent again after it was deleted: %+v, %v", p, err)
+	}
+	in.Metadata = json.RawMessage(`{"client_nonce":"n-2"}`)
+	var stored, refused atomic.Int64
+	for n := range 8 { // the same key in two rooms at once
+		wg.Go(func() {
+			in := in
+			in.ConversationID = []id.Conversation{room, other}[n%2]
+			p, err := w.Chat.Post(t.Context(), ada, in)
+			switch {
+			case fault.Is(err, "key_reused"):
+				refused.Add(1)
+			case err != nil:
+				t.Errorf("post: %v", err)
+			case !p.Duplicate:
+				stored.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if stored.Load() != 1 || refused.Load() != 4 {
+		t.Fatalf("%d stored, %d refused", stored.Load(), refused.Load())
 	}
 }
 
