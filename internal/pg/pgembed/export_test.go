@@ -6,6 +6,9 @@ package pgembed
 func (o Options) WithCaps() Options    { o.handover = new(userWithCaps); return o }
 func (o Options) InNamespace() Options { o.handover = new(userNamespace); return o }
 
+// Impatient is a start that gives up after two failures, and tries on without pauses.
+func (o Options) Impatient() Options { o.maxFailures, o.pause = 2, firstBackoff; return o }
+
 // CommandOf is the command that runs the server, without the tie to this process.
 func CommandOf(s *Server) (path string, args []string, owner Owner) {
 	c := s.command()

@@ -149,6 +149,59 @@ func TestPostgresThatDiesIsStartedAgain(t *testing.T) {
 	}
 }
 
+// TestP1_PostgresComesBackWhenItCanRunAgain: as after a full disk. However often it
+// failed meanwhile, nobody has to start the server anew.
+func TestP1_PostgresComesBackWhenItCanRunAgain(t *testing.T) {
+	t.Parallel()
+	installed, err := pgembed.Find("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := tmp(t)
+	tries := filepath.Join(dir, "tries")
+	put := func(name, script string) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path+".new", []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(path+".new", path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"postgres", "initdb"} {
+		put(name, "exec "+filepath.Join(installed.Dir, name)+` "$@"`)
+	}
+	if err := os.WriteFile(tries, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(tries, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, pgembed.Options{DataDir: filepath.Join(dir, "data"), BinDir: dir}.Impatient())
+	query(t, s.URL(), fill)
+	put("postgres", "echo x >> "+tries+"; echo 'FATAL:  could not write: No space left on device'; exit 1")
+	if err := syscall.Kill(s.PID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); ; {
+		b, err := os.ReadFile(tries)
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("tried %d times: %v", len(b)/2, err)
+		}
+		if len(b)/2 > 5 {
+			break
+		}
+		select {
+		case <-s.Done():
+			t.Fatalf("it gave up: %v", s.Wait())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	put("postgres", "exec "+filepath.Join(installed.Dir, "postgres")+` "$@"`)
+	expectKept(t, s.URL())
+}
+
 func TestRootMayUseItsOwnFolders(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]pgembed.Options{

@@ -24,9 +24,10 @@ const (
 	fastShutdown   = 5 * time.Second  // SIGINT, then SIGQUIT
 	immediateLimit = 5 * time.Second  // SIGQUIT, then SIGKILL
 	healthyAfter   = 10 * time.Second // a run this long starts the backoff anew
-	maxFailures    = 10               // in a row, before supervision gives up
+	maxFailures    = 10               // in a row, before a start gives up; one that has run is tried on, less often
 	firstBackoff   = 50 * time.Millisecond
 	lastBackoff    = 2 * time.Second
+	rareBackoff    = 10 * time.Second
 )
 
 // ErrStopped is Wait's answer after Stop.
@@ -45,7 +46,9 @@ type Options struct {
 	Settings map[string]string
 	Logger   *slog.Logger
 
-	handover *handover // tests only
+	handover    *handover     // tests only
+	maxFailures int           // likewise
+	pause       time.Duration // likewise
 }
 
 // Server is a supervised Postgres: it is started again when it dies.
@@ -60,6 +63,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	proc     *os.Process // nil between two runs
+	ran      bool        // it took connections once
 	stopping bool
 	stop     chan struct{} // closed by Stop
 	done     chan struct{} // closed when nothing runs any more
@@ -77,6 +81,9 @@ func Start(ctx context.Context, opts Options) (_ *Server, err error) {
 	}
 	if s.opts.Database == "" {
 		s.opts.Database = "agntchat"
+	}
+	if s.opts.maxFailures == 0 {
+		s.opts.maxFailures, s.opts.pause = maxFailures, rareBackoff
 	}
 	for _, k := range []string{"fsync", "full_page_writes"} {
 		if v, ok := opts.Settings[k]; ok && v != "on" {
@@ -97,6 +104,9 @@ func Start(ctx context.Context, opts Options) (_ *Server, err error) {
 	if err := s.waitReady(ctx); err != nil {
 		return nil, fmt.Errorf("embedded postgres: %w", err)
 	}
+	s.mu.Lock()
+	s.ran = true
+	s.mu.Unlock()
 	if err := ensureDatabase(ctx, s.socketDir, s.opts.Database); err != nil {
 		return nil, fmt.Errorf("embedded postgres: %w", err)
 	}
@@ -108,7 +118,7 @@ func Start(ctx context.Context, opts Options) (_ *Server, err error) {
 func (s *Server) URL() string { return URL(s.socketDir, s.opts.Database) }
 
 // Done is closed when supervision has ended: after Stop, or when Postgres failed
-// ten times in a row.
+// ten times in a row before it ever ran.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
 // Wait blocks until Done and says why: ErrStopped after Stop.
@@ -189,10 +199,13 @@ func (s *Server) supervise() {
 		if time.Since(began) > healthyAfter {
 			failures, backoff = 0, firstBackoff
 		}
-		if failures++; failures >= maxFailures {
-			s.err = fmt.Errorf("postgres ended %d times in a row: %w: %s", failures, err, s.output.last())
-			s.log.Error("embedded postgres gave up", slog.Any("error", s.err))
-			return
+		if failures++; failures >= s.opts.maxFailures {
+			if !s.hasRun() {
+				s.err = fmt.Errorf("postgres ended %d times in a row: %w: %s", failures, err, s.output.last())
+				s.log.Error("embedded postgres gave up", slog.Any("error", s.err))
+				return
+			}
+			backoff = s.opts.pause // a full disk is emptied one day, and nobody should have to start the server anew for it
 		}
 		s.log.Warn("embedded postgres ended and is started again", slog.Any("error", err), slog.String("output", s.output.last()))
 		select {
@@ -203,6 +216,12 @@ func (s *Server) supervise() {
 		}
 		backoff = min(2*backoff, lastBackoff)
 	}
+}
+
+func (s *Server) hasRun() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ran
 }
 
 func (s *Server) isStopping() bool {
