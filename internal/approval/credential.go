@@ -220,15 +220,7 @@ func ForgetCredentialsTx(ctx context.Context, tx *pg.Tx, agent id.Participant) e
 }
 
 func credentials(ctx context.Context, q pg.Querier, sql string, args ...any) ([]Credential, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("credential request: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Credential])
-	if err != nil {
-		return nil, fmt.Errorf("credential request: %w", err)
-	}
-	return out, nil
+	return pg.Rows[Credential](ctx, q, "credential request", sql, args...)
 }
 
 func mustCredential(all []Credential, err error) (Credential, error) {

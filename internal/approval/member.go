@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
@@ -108,13 +106,5 @@ func oneMember(list []MemberRequest, err error) (MemberRequest, error) {
 }
 
 func members(ctx context.Context, q pg.Querier, sql string, args ...any) ([]MemberRequest, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("member requests: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[MemberRequest])
-	if err != nil {
-		return nil, fmt.Errorf("member requests: %w", err)
-	}
-	return out, nil
+	return pg.Rows[MemberRequest](ctx, q, "member requests", sql, args...)
 }

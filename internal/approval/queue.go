@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/agntchat/agntchat/internal/claim"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
@@ -64,29 +62,13 @@ func InFlight(ctx context.Context, q pg.Querier, agent id.Participant, ex id.Exe
 
 // WaitingAgents are those of the agents that have a row nobody holds.
 func WaitingAgents(ctx context.Context, q pg.Querier, agents []id.Participant) ([]id.Participant, error) {
-	rows, err := q.Query(ctx, queryWaiting, id.Strings(agents))
-	if err != nil {
-		return nil, fmt.Errorf("waiting approvals: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Participant])
-	if err != nil {
-		return nil, fmt.Errorf("waiting approvals: %w", err)
-	}
-	return out, nil
+	return pg.Column[id.Participant](ctx, q, "waiting approvals", queryWaiting, id.Strings(agents))
 }
 
 // RoomsInWork are the rooms in which a run of the agent was resumed and is known to
 // go on, at most 200.
 func RoomsInWork(ctx context.Context, q pg.Querier, agent id.Participant) ([]id.Conversation, error) {
-	rows, err := q.Query(ctx, queryRoomsInWork, agent)
-	if err != nil {
-		return nil, fmt.Errorf("rooms of resumed runs: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Conversation])
-	if err != nil {
-		return nil, fmt.Errorf("rooms of resumed runs: %w", err)
-	}
-	return out, nil
+	return pg.Column[id.Conversation](ctx, q, "rooms of resumed runs", queryRoomsInWork, agent)
 }
 
 // Claim leases up to limit rows that this executor can resume.
@@ -201,13 +183,9 @@ func (q *Queue) StopTaskTx(ctx context.Context, tx *pg.Tx, t id.Task) ([]Waiting
 }
 
 func (q *Queue) stop(ctx context.Context, tx *pg.Tx, sql string, args ...any) ([]Waiting, error) {
-	rows, err := tx.Query(ctx, sql, args...)
+	ids, err := pg.Column[id.QueueItem](ctx, tx, "approval rows to stop", sql, args...)
 	if err != nil {
-		return nil, fmt.Errorf("approval rows to stop: %w", err)
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[id.QueueItem])
-	if err != nil {
-		return nil, fmt.Errorf("approval rows to stop: %w", err)
+		return nil, err
 	}
 	gone, err := q.rows.Remove(ctx, tx, ids...)
 	if err != nil {

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
@@ -73,15 +71,7 @@ func DropRuleTx(ctx context.Context, tx *pg.Tx, p Place) error {
 
 // RulesOf are the rules of an agent and of a workspace; either may be zero.
 func RulesOf(ctx context.Context, q pg.Querier, p Place) ([]Rule, error) {
-	rows, err := q.Query(ctx, queryRules, p.AgentID, p.OrganizationID)
-	if err != nil {
-		return nil, fmt.Errorf("read rules: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Rule])
-	if err != nil {
-		return nil, fmt.Errorf("read rules: %w", err)
-	}
-	return out, nil
+	return pg.Rows[Rule](ctx, q, "read rules", queryRules, p.AgentID, p.OrganizationID)
 }
 
 // Current is the hash of what a yes allows now: of the proposal of one of two deciders,

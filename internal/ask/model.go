@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
@@ -49,7 +47,7 @@ func AddQueryTx(ctx context.Context, tx *pg.Tx, q Query) error {
 
 // ClaimQueriesTx gives all that wait for an agent to an executor.
 func ClaimQueriesTx(ctx context.Context, tx *pg.Tx, agent id.Participant, ex id.Executor) ([]Query, error) {
-	return rowsOf[Query](ctx, tx, "claim agent queries", sqlClaimQueries, agent, ex)
+	return pg.Rows[Query](ctx, tx, "claim agent queries", sqlClaimQueries, agent, ex)
 }
 
 // CountQueries counts what waits.
@@ -59,7 +57,7 @@ func CountQueries(ctx context.Context, q pg.Querier, agent id.Participant) (int,
 
 // LockQueryTx reads and locks one, or fault.ErrNotFound.
 func LockQueryTx(ctx context.Context, tx *pg.Tx, q id.Query) (Query, error) {
-	list, err := rowsOf[Query](ctx, tx, "load agent query", sqlLockQuery, q)
+	list, err := pg.Rows[Query](ctx, tx, "load agent query", sqlLockQuery, q)
 	if err == nil && len(list) == 0 {
 		err = fault.ErrNotFound
 	}
@@ -110,7 +108,7 @@ func AddScopeTx(ctx context.Context, tx *pg.Tx, s Scope) error {
 
 // ClaimScopesTx gives all that wait for an agent to an executor.
 func ClaimScopesTx(ctx context.Context, tx *pg.Tx, agent id.Participant, ex id.Executor) ([]Scope, error) {
-	return rowsOf[Scope](ctx, tx, "claim scope requests", sqlClaimScopes, agent, ex)
+	return pg.Rows[Scope](ctx, tx, "claim scope requests", sqlClaimScopes, agent, ex)
 }
 
 // CountScopes counts what waits.
@@ -120,7 +118,7 @@ func CountScopes(ctx context.Context, q pg.Querier, agent id.Participant) (int, 
 
 // Scopes reads requests; absent ones are missing.
 func Scopes(ctx context.Context, q pg.Querier, list []id.Scope) ([]Scope, error) {
-	return rowsOf[Scope](ctx, q, "load scope requests", sqlGetScopes, id.Strings(list))
+	return pg.Rows[Scope](ctx, q, "load scope requests", sqlGetScopes, id.Strings(list))
 }
 
 // RespondTx stores an agent's answer; ErrOver when the request is over.
@@ -164,18 +162,6 @@ func count(ctx context.Context, q pg.Querier, sql string, args ...any) (n int, e
 		return 0, fmt.Errorf("count questions: %w", err)
 	}
 	return n, nil
-}
-
-func rowsOf[T any](ctx context.Context, q pg.Querier, what, sql string, args ...any) ([]T, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	return out, nil
 }
 
 func jsonb(raw json.RawMessage) *string {

@@ -1,11 +1,7 @@
 package ask
 
 import (
-	"context"
-	"strings"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/agntchat/agntchat/internal/pg/pgtest"
 )
@@ -14,20 +10,8 @@ import (
 // reading whole tables forbidden: where it is still done, no index serves.
 func TestM2_StatementsPlan(t *testing.T) {
 	t.Parallel()
-	conn, err := pgx.Connect(t.Context(), pgtest.Config(t).DirectURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	if _, err := conn.Exec(t.Context(), `SET enable_seqscan = off`); err != nil {
-		t.Fatal(err)
-	}
-	for _, sql := range []string{
+	pgtest.PlanFrugally(t, pgtest.Frugal(t), []string{
 		sqlInsert, sqlGet, sqlOpenOf, sqlOfTask, sqlOpenIn, sqlDue, sqlClose, sqlInsertQuery, sqlClaimQueries, sqlCountQueries, sqlLockQuery, sqlAnswerQuery,
 		sqlFailQuery, sqlExpireQueries, sqlReturnQueries, sqlInsertScope, sqlClaimScopes, sqlCountScopes, sqlGetScopes, sqlRespondScope, sqlExpireScopes, sqlReturnScopes,
-	} {
-		if plan := pgtest.PlanOn(t, conn, sql); strings.Contains(plan, "Seq Scan on") {
-			t.Errorf("reads a whole table:\n%s\n%s", sql, plan)
-		}
-	}
+	})
 }

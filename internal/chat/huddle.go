@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"golang.org/x/text/cases"
 
 	"github.com/agntchat/agntchat/internal/id"
@@ -109,15 +108,7 @@ func HuddlesBelow(ctx context.Context, q pg.Querier, c id.Conversation, p id.Par
 }
 
 func conversations(ctx context.Context, q pg.Querier, sql string, args ...any) ([]id.Conversation, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list huddles: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Conversation])
-	if err != nil {
-		return nil, fmt.Errorf("list huddles: %w", err)
-	}
-	return out, nil
+	return pg.Column[id.Conversation](ctx, q, "list huddles", sql, args...)
 }
 
 // Depth is how many huddles a room lies in: 0 for a room of the list.

@@ -263,13 +263,9 @@ func Sealed(ctx context.Context, q pg.Querier, c Connection) (sealed []byte, err
 }
 
 func list(ctx context.Context, q pg.Querier, sql string, args ...any) ([]Connection, error) {
-	rows, err := q.Query(ctx, sql, args...)
+	out, err := pg.Rows[Connection](ctx, q, "list connections", sql, args...)
 	if err != nil {
-		return nil, fmt.Errorf("list connections: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Connection])
-	if err != nil {
-		return nil, fmt.Errorf("list connections: %w", err)
+		return nil, err
 	}
 	at, ids := map[id.Connection]*Connection{}, make([]id.Connection, len(out))
 	for n := range out {
@@ -280,7 +276,8 @@ func list(ctx context.Context, q pg.Querier, sql string, args ...any) ([]Connect
 	}
 	var cid id.Connection
 	var o Operation
-	if rows, err = q.Query(ctx, operationsSQL, id.Strings(ids)); err == nil {
+	rows, err := q.Query(ctx, operationsSQL, id.Strings(ids))
+	if err == nil {
 		_, err = pgx.ForEachRow(rows, []any{&cid, &o.Method, &o.Path, &o.Description, &o.Ask}, func() error {
 			at[cid].Operations = append(at[cid].Operations, o)
 			return nil

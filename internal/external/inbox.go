@@ -2,9 +2,6 @@ package external
 
 import (
 	"context"
-	"fmt"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
@@ -30,13 +27,5 @@ func TakeTx(ctx context.Context, tx *pg.Tx, agent id.Participant, ms []id.Messag
 	if len(ms) == 0 {
 		return nil, nil
 	}
-	rows, err := tx.Query(ctx, sqlTake, agent, id.Strings(ms), session)
-	if err != nil {
-		return nil, fmt.Errorf("read inbox: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Taken])
-	if err != nil {
-		return nil, fmt.Errorf("read inbox: %w", err)
-	}
-	return out, nil
+	return pg.Rows[Taken](ctx, tx, "read inbox", sqlTake, agent, id.Strings(ms), session)
 }

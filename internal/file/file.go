@@ -149,15 +149,7 @@ func StoredTx(ctx context.Context, tx *pg.Tx, fid id.File, sum []byte) (bool, er
 // LockTx reads the files that somebody uploaded to a room, in no order, and keeps
 // anybody else from sharing them until the transaction ends.
 func LockTx(ctx context.Context, tx *pg.Tx, by id.Participant, room id.Conversation, ids []id.File) ([]File, error) {
-	rows, err := tx.Query(ctx, lockSQL, by, room, id.Strings(ids))
-	if err != nil {
-		return nil, fmt.Errorf("lock files: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[File])
-	if err != nil {
-		return nil, fmt.Errorf("lock files: %w", err)
-	}
-	return out, nil
+	return pg.Rows[File](ctx, tx, "lock files", lockSQL, by, room, id.Strings(ids))
 }
 
 // KeepTx ties stored files, locked by LockTx, to the message that shows them.
@@ -204,15 +196,7 @@ func ForgetTx(ctx context.Context, tx *pg.Tx, limit int) (int64, error) {
 
 // Leftovers lists files that are forgotten and whose bytes may still be here.
 func Leftovers(ctx context.Context, q pg.Querier, limit int) ([]id.File, error) {
-	rows, err := q.Query(ctx, leftoversSQL, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list leftovers: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[id.File])
-	if err != nil {
-		return nil, fmt.Errorf("list leftovers: %w", err)
-	}
-	return out, nil
+	return pg.Column[id.File](ctx, q, "list leftovers", leftoversSQL, limit)
 }
 
 // GoneTx notes that the bytes of these files are gone.

@@ -345,15 +345,7 @@ func (f Filter) args(whose id.Participant, more []any) []any {
 
 func list(ctx context.Context, q pg.Querier, sql string, whose id.Participant, f Filter, more []any) ([]Memory, error) {
 	args := append(f.args(whose, more), max(1, f.Limit), max(0, f.Offset))
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list memories: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Memory])
-	if err != nil {
-		return nil, fmt.Errorf("list memories: %w", err)
-	}
-	return out, nil
+	return pg.Rows[Memory](ctx, q, "list memories", sql, args...)
 }
 
 func count(ctx context.Context, q pg.Querier, sql string, whose id.Participant, f Filter, more []any) (n int, err error) {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
 )
@@ -53,13 +51,5 @@ type Line struct {
 
 // History is a page of a task's history, newest first, older than before when it is not zero.
 func History(ctx context.Context, q pg.Querier, t id.Task, before int64, limit int) ([]Line, error) {
-	rows, err := q.Query(ctx, sqlEvents, t, before, limit)
-	if err != nil {
-		return nil, fmt.Errorf("read task history: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Line])
-	if err != nil {
-		return nil, fmt.Errorf("read task history: %w", err)
-	}
-	return out, nil
+	return pg.Rows[Line](ctx, q, "read task history", sqlEvents, t, before, limit)
 }

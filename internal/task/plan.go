@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
@@ -47,15 +45,7 @@ func (s Step) Over() bool {
 
 // Steps is the plan of a task in order; the task is locked by who changes it.
 func Steps(ctx context.Context, q pg.Querier, t id.Task) ([]Step, error) {
-	rows, err := q.Query(ctx, sqlSteps, t)
-	if err != nil {
-		return nil, fmt.Errorf("read plan: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Step])
-	if err != nil {
-		return nil, fmt.Errorf("read plan: %w", err)
-	}
-	return out, nil
+	return pg.Rows[Step](ctx, q, "read plan", sqlSteps, t)
 }
 
 var errPlan = fault.New(fault.Invalid, "invalid_plan", "This plan cannot be carried out.")

@@ -230,15 +230,7 @@ func Holders(ctx context.Context, q pg.Querier) ([]id.Participant, error) {
 
 // RoomsInWork are the rooms in which the agent runs a task, at most 200.
 func RoomsInWork(ctx context.Context, q pg.Querier, agent id.Participant) ([]id.Conversation, error) {
-	rows, err := q.Query(ctx, sqlRoomsInWork, agent)
-	if err != nil {
-		return nil, fmt.Errorf("list rooms in work: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Conversation])
-	if err != nil {
-		return nil, fmt.Errorf("list rooms in work: %w", err)
-	}
-	return out, nil
+	return pg.Column[id.Conversation](ctx, q, "list rooms in work", sqlRoomsInWork, agent)
 }
 
 // Unbind lets any executor run what was kept for one that is gone.
@@ -250,15 +242,7 @@ func Unbind(ctx context.Context, q pg.Querier, agent id.Participant, ex id.Execu
 }
 
 func people(ctx context.Context, q pg.Querier, sql string, args ...any) ([]id.Participant, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list agents: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Participant])
-	if err != nil {
-		return nil, fmt.Errorf("list agents: %w", err)
-	}
-	return out, nil
+	return pg.Column[id.Participant](ctx, q, "list agents", sql, args...)
 }
 
 func oneClaim(ctx context.Context, q pg.Querier, sql string, args ...any) (*Claim, error) {
@@ -270,13 +254,9 @@ func oneClaim(ctx context.Context, q pg.Querier, sql string, args ...any) (*Clai
 }
 
 func claims(ctx context.Context, q pg.Querier, sql string, args ...any) ([]Claim, error) {
-	rows, err := q.Query(ctx, sql, args...)
+	plain, err := pg.Rows[plainClaim](ctx, q, "read task queue", sql, args...)
 	if err != nil {
-		return nil, fmt.Errorf("read task queue: %w", err)
-	}
-	plain, err := pgx.CollectRows(rows, pgx.RowToStructByName[plainClaim])
-	if err != nil {
-		return nil, fmt.Errorf("read task queue: %w", err)
+		return nil, err
 	}
 	out := make([]Claim, len(plain))
 	for n, p := range plain {

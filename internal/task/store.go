@@ -61,27 +61,11 @@ func one(ctx context.Context, q pg.Querier, sql string, args ...any) (Task, erro
 }
 
 func many(ctx context.Context, q pg.Querier, sql string, args ...any) ([]Task, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list tasks: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Task])
-	if err != nil {
-		return nil, fmt.Errorf("list tasks: %w", err)
-	}
-	return out, nil
+	return pg.Rows[Task](ctx, q, "list tasks", sql, args...)
 }
 
 func ids(ctx context.Context, q pg.Querier, sql string, args ...any) ([]id.Task, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list tasks: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Task])
-	if err != nil {
-		return nil, fmt.Errorf("list tasks: %w", err)
-	}
-	return out, nil
+	return pg.Column[id.Task](ctx, q, "list tasks", sql, args...)
 }
 
 // SetCardTx remembers the card of a task.

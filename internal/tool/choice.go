@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
 )
@@ -21,13 +19,9 @@ type Choice struct {
 
 // ChoicesOf reads what was chosen for an agent, by tool name.
 func ChoicesOf(ctx context.Context, q pg.Querier, agent id.Participant) (map[string]Choice, error) {
-	rows, err := q.Query(ctx, choicesSQL, agent)
+	list, err := pg.Rows[Choice](ctx, q, "read tools of agent", choicesSQL, agent)
 	if err != nil {
-		return nil, fmt.Errorf("read tools of agent: %w", err)
-	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[Choice])
-	if err != nil {
-		return nil, fmt.Errorf("read tools of agent: %w", err)
+		return nil, err
 	}
 	out := make(map[string]Choice, len(list))
 	for _, c := range list {

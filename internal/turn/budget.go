@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
@@ -75,13 +73,9 @@ func DropBudgetTx(ctx context.Context, tx *pg.Tx, agent id.Participant) error {
 
 // BudgetOf is the budget of an agent; nil when it has none.
 func BudgetOf(ctx context.Context, q pg.Querier, agent id.Participant) (*Budget, error) {
-	rows, err := q.Query(ctx, queryBudget, agent)
+	out, err := pg.Rows[Budget](ctx, q, "read budget", queryBudget, agent)
 	if err != nil {
-		return nil, fmt.Errorf("read budget: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Budget])
-	if err != nil {
-		return nil, fmt.Errorf("read budget: %w", err)
+		return nil, err
 	}
 	if len(out) == 0 {
 		return nil, nil //nolint:nilnil // nil is the answer: no budget
@@ -91,15 +85,7 @@ func BudgetOf(ctx context.Context, q pg.Querier, agent id.Participant) (*Budget,
 
 // Budgeted are the agents that have one.
 func Budgeted(ctx context.Context, q pg.Querier) ([]id.Participant, error) {
-	rows, err := q.Query(ctx, queryBudgeted)
-	if err != nil {
-		return nil, fmt.Errorf("list budgets: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Participant])
-	if err != nil {
-		return nil, fmt.Errorf("list budgets: %w", err)
-	}
-	return out, nil
+	return pg.Column[id.Participant](ctx, q, "list budgets", queryBudgeted)
 }
 
 // StopTx notes that an agent is stopped for the day; nil when that is known.
@@ -137,25 +123,13 @@ func DecideStopTx(ctx context.Context, tx *pg.Tx, s Stop, status string, by id.P
 
 // WaitingRooms are rooms in which messages wait for the agent, at most 20.
 func WaitingRooms(ctx context.Context, q pg.Querier, agent id.Participant) ([]id.Conversation, error) {
-	rows, err := q.Query(ctx, queryWaitingRooms, agent)
-	if err != nil {
-		return nil, fmt.Errorf("rooms of waiting messages: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Conversation])
-	if err != nil {
-		return nil, fmt.Errorf("rooms of waiting messages: %w", err)
-	}
-	return out, nil
+	return pg.Column[id.Conversation](ctx, q, "rooms of waiting messages", queryWaitingRooms, agent)
 }
 
 func oneStop(ctx context.Context, q pg.Querier, sql string, args ...any) (*Stop, error) {
-	rows, err := q.Query(ctx, sql, args...)
+	out, err := pg.Rows[Stop](ctx, q, "budget stop", sql, args...)
 	if err != nil {
-		return nil, fmt.Errorf("budget stop: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Stop])
-	if err != nil {
-		return nil, fmt.Errorf("budget stop: %w", err)
+		return nil, err
 	}
 	if len(out) == 0 {
 		return nil, nil //nolint:nilnil // nil is the answer: there is none

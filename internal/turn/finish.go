@@ -130,15 +130,7 @@ func SettleTx(ctx context.Context, tx *pg.Tx, agent id.Participant, conv id.Conv
 	if again != nil && again.Generation > 1 && again.AnsweredAt == nil {
 		return nil, MarkAnsweredTx(ctx, tx, again.QueueID, answer)
 	}
-	rows, err := tx.Query(ctx, querySettle, agent, conv, string(outcome), answer)
-	if err != nil {
-		return nil, fmt.Errorf("settle turn: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Message])
-	if err != nil {
-		return nil, fmt.Errorf("settle turn: %w", err)
-	}
-	return out, nil
+	return pg.Column[id.Message](ctx, tx, "settle turn", querySettle, agent, conv, string(outcome), answer)
 }
 
 // SettleStaleTx is for a draft that was refused as stale and that no open claim
@@ -146,15 +138,7 @@ func SettleTx(ctx context.Context, tx *pg.Tx, agent id.Participant, conv id.Conv
 // That is into, or the oldest that waits; when there is none, nothing changes. It
 // returns the messages that are covered by it, as SettleTx does.
 func SettleStaleTx(ctx context.Context, tx *pg.Tx, agent id.Participant, conv id.Conversation, into id.Message) ([]id.Message, error) {
-	rows, err := tx.Query(ctx, querySettleStale, agent, conv, into)
-	if err != nil {
-		return nil, fmt.Errorf("settle stale draft: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Message])
-	if err != nil {
-		return nil, fmt.Errorf("settle stale draft: %w", err)
-	}
-	return out, nil
+	return pg.Column[id.Message](ctx, tx, "settle stale draft", querySettleStale, agent, conv, into)
 }
 
 func text(s string) *string {

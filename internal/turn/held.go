@@ -58,28 +58,12 @@ type Behind struct {
 
 // RunningBefore lists the running turns behind which the message waits.
 func RunningBefore(ctx context.Context, q pg.Querier, conv id.Conversation, msg id.Message) ([]Behind, error) {
-	rows, err := q.Query(ctx, queryBehind, conv, msg)
-	if err != nil {
-		return nil, fmt.Errorf("list running turns: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Behind])
-	if err != nil {
-		return nil, fmt.Errorf("list running turns: %w", err)
-	}
-	return out, nil
+	return pg.Rows[Behind](ctx, q, "list running turns", queryBehind, conv, msg)
 }
 
 // RoomsInWork are the rooms in which the agent is known to work, at most 200.
 func RoomsInWork(ctx context.Context, q pg.Querier, agent id.Participant) ([]id.Conversation, error) {
-	rows, err := q.Query(ctx, queryRoomsInWork, agent)
-	if err != nil {
-		return nil, fmt.Errorf("list rooms in work: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Conversation])
-	if err != nil {
-		return nil, fmt.Errorf("list rooms in work: %w", err)
-	}
-	return out, nil
+	return pg.Column[id.Conversation](ctx, q, "list rooms in work", queryRoomsInWork, agent)
 }
 
 // Holders lists the agents that hold claims; for the start of the server.
@@ -113,15 +97,7 @@ func CountWaiting(ctx context.Context, q pg.Querier, agent id.Participant) (n in
 
 // WaitingInRoom lists the messages that wait for the agent in a room, oldest first.
 func WaitingInRoom(ctx context.Context, q pg.Querier, agent id.Participant, conv id.Conversation) ([]id.Message, error) {
-	rows, err := q.Query(ctx, queryWaitingInRoom, agent, conv)
-	if err != nil {
-		return nil, fmt.Errorf("list waiting: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Message])
-	if err != nil {
-		return nil, fmt.Errorf("list waiting: %w", err)
-	}
-	return out, nil
+	return pg.Column[id.Message](ctx, q, "list waiting", queryWaitingInRoom, agent, conv)
 }
 
 // Lapsed lists heads of turns of these agents whose lease, or whose whole time
@@ -163,13 +139,5 @@ func ReleaseTx(ctx context.Context, tx *pg.Tx, claims []Claim, refund bool) erro
 }
 
 func agentIDs(ctx context.Context, q pg.Querier, sql string, args ...any) ([]id.Participant, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list agents: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Participant])
-	if err != nil {
-		return nil, fmt.Errorf("list agents: %w", err)
-	}
-	return out, nil
+	return pg.Column[id.Participant](ctx, q, "list agents", sql, args...)
 }

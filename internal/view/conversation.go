@@ -97,15 +97,7 @@ const (
 
 // MembersOf are the members of a room in the order in which they came.
 func MembersOf(ctx context.Context, q pg.Querier, c id.Conversation) ([]Member, error) {
-	rows, err := q.Query(ctx, roomMembersSQL, c)
-	if err != nil {
-		return nil, fmt.Errorf("list members: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Member])
-	if err != nil {
-		return nil, fmt.Errorf("list members: %w", err)
-	}
-	return out, nil
+	return pg.Rows[Member](ctx, q, "list members", roomMembersSQL, c)
 }
 
 // OneConversation is a room with everything; fault.ErrNotFound when absent. It
@@ -146,13 +138,9 @@ func HuddlesOf(ctx context.Context, q pg.Querier, viewer id.Participant, parent 
 }
 
 func rooms(ctx context.Context, q pg.Querier, viewer id.Participant, sql string, args ...any) ([]Conversation, error) {
-	rows, err := q.Query(ctx, sql, args...)
+	rs, err := pg.Rows[chat.Room](ctx, q, "list conversations", sql, args...)
 	if err != nil {
-		return nil, fmt.Errorf("list conversations: %w", err)
-	}
-	rs, err := pgx.CollectRows(rows, pgx.RowToStructByName[chat.Room])
-	if err != nil {
-		return nil, fmt.Errorf("list conversations: %w", err)
+		return nil, err
 	}
 	return fill(ctx, q, rs, viewer)
 }
@@ -169,13 +157,9 @@ func fill(ctx context.Context, q pg.Querier, rs []chat.Room, viewer id.Participa
 		out[i] = Conversation{Room: r, Members: []Member{}}
 		at[r.ID], ids[i] = i, r.ID
 	}
-	rows, err := q.Query(ctx, membersSQL, id.Strings(ids))
+	members, err := pg.Rows[Member](ctx, q, "list members", membersSQL, id.Strings(ids))
 	if err != nil {
-		return nil, fmt.Errorf("list members: %w", err)
-	}
-	members, err := pgx.CollectRows(rows, pgx.RowToStructByName[Member])
-	if err != nil {
-		return nil, fmt.Errorf("list members: %w", err)
+		return nil, err
 	}
 	for _, m := range members {
 		c := &out[at[m.ConversationID]]

@@ -67,15 +67,7 @@ func ApprovalHistory(ctx context.Context, q pg.Querier, person id.Participant, b
 }
 
 func approvals(ctx context.Context, q pg.Querier, sql string, args ...any) ([]Approval, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list approvals: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Approval])
-	if err != nil {
-		return nil, fmt.Errorf("list approvals: %w", err)
-	}
-	return out, nil
+	return pg.Rows[Approval](ctx, q, "list approvals", sql, args...)
 }
 
 const approversSQL = `SELECT o.id FROM agents a JOIN participants o ON o.id = a.owner_id AND o.kind = 'human' AND o.status = 'active'
@@ -85,15 +77,7 @@ const approversSQL = `SELECT o.id FROM agents a JOIN participants o ON o.id = a.
 // Approvers are the people who may decide what an agent asks: its owner. Nobody,
 // when the owner's account or the agent is not active.
 func Approvers(ctx context.Context, q pg.Querier, agent id.Participant) ([]id.Participant, error) {
-	rows, err := q.Query(ctx, approversSQL, agent)
-	if err != nil {
-		return nil, fmt.Errorf("find approvers: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Participant])
-	if err != nil {
-		return nil, fmt.Errorf("find approvers: %w", err)
-	}
-	return out, nil
+	return pg.Column[id.Participant](ctx, q, "find approvers", approversSQL, agent)
 }
 
 // Asked by a run that died, in a turn that ended in a later claim without asking the same.
@@ -102,15 +86,7 @@ const orphanedApprovalsSQL = `SELECT a.id FROM approvals a WHERE a.status = 'pen
 
 // OrphanedApprovals are open requests whose asker is gone for good, at most 200.
 func OrphanedApprovals(ctx context.Context, q pg.Querier) ([]id.Approval, error) {
-	rows, err := q.Query(ctx, orphanedApprovalsSQL)
-	if err != nil {
-		return nil, fmt.Errorf("list orphaned approvals: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Approval])
-	if err != nil {
-		return nil, fmt.Errorf("list orphaned approvals: %w", err)
-	}
-	return out, nil
+	return pg.Column[id.Approval](ctx, q, "list orphaned approvals", orphanedApprovalsSQL)
 }
 
 const activeDecidersSQL = `SELECT p.id FROM participants p JOIN accounts c ON c.id = p.id AND c.deleted_at IS NULL
@@ -118,15 +94,7 @@ const activeDecidersSQL = `SELECT p.id FROM participants p JOIN accounts c ON c.
 
 // ActivePeople are those of the ids that are people whose account is active.
 func ActivePeople(ctx context.Context, q pg.Querier, ids []id.Participant) ([]id.Participant, error) {
-	rows, err := q.Query(ctx, activeDecidersSQL, id.Strings(ids))
-	if err != nil {
-		return nil, fmt.Errorf("find deciders: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Participant])
-	if err != nil {
-		return nil, fmt.Errorf("find deciders: %w", err)
-	}
-	return out, nil
+	return pg.Column[id.Participant](ctx, q, "find deciders", activeDecidersSQL, id.Strings(ids))
 }
 
 // Grant is a standing yes with the names that people read.
@@ -143,15 +111,7 @@ const grantsSQL = `SELECT g.id, g.agent_id, g.granted_by, g.tool_name, g.kind, g
 
 // Grants are the standing yeses that a person gave and that live, newest first.
 func Grants(ctx context.Context, q pg.Querier, person id.Participant) ([]Grant, error) {
-	rows, err := q.Query(ctx, grantsSQL, person)
-	if err != nil {
-		return nil, fmt.Errorf("list grants: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Grant])
-	if err != nil {
-		return nil, fmt.Errorf("list grants: %w", err)
-	}
-	return out, nil
+	return pg.Rows[Grant](ctx, q, "list grants", grantsSQL, person)
 }
 
 // Credential is a question for a secret with the agent's name.
@@ -195,15 +155,7 @@ func GivenCredentials(ctx context.Context, q pg.Querier, person id.Participant) 
 }
 
 func credentials(ctx context.Context, q pg.Querier, sql string, args ...any) ([]Credential, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list credential requests: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Credential])
-	if err != nil {
-		return nil, fmt.Errorf("list credential requests: %w", err)
-	}
-	return out, nil
+	return pg.Rows[Credential](ctx, q, "list credential requests", sql, args...)
 }
 
 // MemberRequest is a question to let somebody into a room, with the names that people read.
@@ -305,26 +257,10 @@ const askHistorySQL = `SELECT k.id, k.task_id, t.title, k.conversation_id, k.age
 
 // AskHistory is what a person was asked by tasks and what came of it, newest first; before nil is the newest page.
 func AskHistory(ctx context.Context, q pg.Querier, person id.Participant, before *time.Time, limit int) ([]AnsweredAsk, error) {
-	rows, err := q.Query(ctx, askHistorySQL, person, before, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list answered asks: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[AnsweredAsk])
-	if err != nil {
-		return nil, fmt.Errorf("list answered asks: %w", err)
-	}
-	return out, nil
+	return pg.Rows[AnsweredAsk](ctx, q, "list answered asks", askHistorySQL, person, before, limit)
 }
 
 // Decisions is everything that waits for a person, newest first, at most 500.
 func Decisions(ctx context.Context, q pg.Querier, person id.Participant) ([]Decision, error) {
-	rows, err := q.Query(ctx, decisionsSQL, person)
-	if err != nil {
-		return nil, fmt.Errorf("list decisions: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Decision])
-	if err != nil {
-		return nil, fmt.Errorf("list decisions: %w", err)
-	}
-	return out, nil
+	return pg.Rows[Decision](ctx, q, "list decisions", decisionsSQL, person)
 }

@@ -2,10 +2,7 @@ package view
 
 import (
 	"context"
-	"fmt"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/agntchat/agntchat/internal/chat"
 	"github.com/agntchat/agntchat/internal/id"
@@ -81,15 +78,7 @@ const inboxSQL = `SELECT i.conversation_id, c.type, coalesce(c.title, (SELECT o.
 
 // Inbox is what waits for an agent, newest first. What it can no longer read is missing.
 func Inbox(ctx context.Context, q pg.Querier, agent id.Participant, in InboxScope, limit int) ([]InboxMessage, error) {
-	rows, err := q.Query(ctx, inboxSQL, agent, in.Session, in.Room, in.Direct, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list inbox: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[InboxMessage])
-	if err != nil {
-		return nil, fmt.Errorf("list inbox: %w", err)
-	}
-	return out, nil
+	return pg.Rows[InboxMessage](ctx, q, "list inbox", inboxSQL, agent, in.Session, in.Room, in.Direct, limit)
 }
 
 // InboxTask is a task that an agent has open.
@@ -107,13 +96,5 @@ const inboxTasksSQL = `SELECT t.id, t.title, t.status, t.conversation_id FROM ta
 
 // InboxTasks are the open tasks of an agent, newest first.
 func InboxTasks(ctx context.Context, q pg.Querier, agent id.Participant, in InboxScope, limit int) ([]InboxTask, error) {
-	rows, err := q.Query(ctx, inboxTasksSQL, agent, in.Session, in.Room, in.Direct, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list tasks: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[InboxTask])
-	if err != nil {
-		return nil, fmt.Errorf("list tasks: %w", err)
-	}
-	return out, nil
+	return pg.Rows[InboxTask](ctx, q, "list tasks", inboxTasksSQL, agent, in.Session, in.Room, in.Direct, limit)
 }

@@ -2,10 +2,7 @@ package view
 
 import (
 	"context"
-	"fmt"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/agntchat/agntchat/internal/file"
 	"github.com/agntchat/agntchat/internal/id"
@@ -29,15 +26,7 @@ const roomFilesSQL = `SELECT f.id, f.organization_id, f.conversation_id, f.messa
 // FilesOf is a page of a room's files, newest first, strictly older than before
 // when it is given.
 func FilesOf(ctx context.Context, q pg.Querier, room id.Conversation, before *time.Time, limit int) ([]RoomFile, error) {
-	rows, err := q.Query(ctx, roomFilesSQL, room, before, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list files: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[RoomFile])
-	if err != nil {
-		return nil, fmt.Errorf("list files: %w", err)
-	}
-	return out, nil
+	return pg.Rows[RoomFile](ctx, q, "list files", roomFilesSQL, room, before, limit)
 }
 
 // OwnFile is a file with where it was shared: the room, and in a work room the task.
@@ -62,13 +51,5 @@ const filesBySQL = `SELECT f.id, f.organization_id, f.conversation_id, f.message
 // FilesBy is a page of what a participant and the agents it owns have shared in rooms
 // in which it sits, newest first, strictly older than before when it is given.
 func FilesBy(ctx context.Context, q pg.Querier, who id.Participant, before *time.Time, limit int) ([]OwnFile, error) {
-	rows, err := q.Query(ctx, filesBySQL, who, before, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list own files: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[OwnFile])
-	if err != nil {
-		return nil, fmt.Errorf("list own files: %w", err)
-	}
-	return out, nil
+	return pg.Rows[OwnFile](ctx, q, "list own files", filesBySQL, who, before, limit)
 }

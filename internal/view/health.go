@@ -3,10 +3,7 @@ package view
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
@@ -30,13 +27,9 @@ const agentQueuesSQL = `SELECT q.agent_id, count(*) FILTER (WHERE q.lease_until 
 // AgentQueues counts for these agents; those without a row are missing. A claim
 // whose lease ends within left counts as silent.
 func AgentQueues(ctx context.Context, q pg.Querier, agents []id.Participant, left time.Duration) (map[id.Participant]AgentQueue, error) {
-	rows, err := q.Query(ctx, agentQueuesSQL, id.Strings(agents), left.Seconds())
+	list, err := pg.Rows[AgentQueue](ctx, q, "count queues", agentQueuesSQL, id.Strings(agents), left.Seconds())
 	if err != nil {
-		return nil, fmt.Errorf("count queues: %w", err)
-	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[AgentQueue])
-	if err != nil {
-		return nil, fmt.Errorf("count queues: %w", err)
+		return nil, err
 	}
 	out := make(map[id.Participant]AgentQueue, len(list))
 	for _, a := range list {
@@ -65,15 +58,7 @@ const executorRowsSQL = `SELECT e.id, e.agent_id, e.executor_key, e.display_name
 
 // ExecutorRows are the executors of these agents.
 func ExecutorRows(ctx context.Context, q pg.Querier, agents []id.Participant) ([]ExecutorRow, error) {
-	rows, err := q.Query(ctx, executorRowsSQL, id.Strings(agents))
-	if err != nil {
-		return nil, fmt.Errorf("list executors: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[ExecutorRow])
-	if err != nil {
-		return nil, fmt.Errorf("list executors: %w", err)
-	}
-	return out, nil
+	return pg.Rows[ExecutorRow](ctx, q, "list executors", executorRowsSQL, id.Strings(agents))
 }
 
 // ClaimRow is a message that an executor works on.
@@ -89,15 +74,7 @@ const claimRowsSQL = `SELECT q.id, q.message_id, q.conversation_id, q.claimed_at
 
 // ClaimRows are the agent's claims in flight, at most 200.
 func ClaimRows(ctx context.Context, q pg.Querier, agent id.Participant) ([]ClaimRow, error) {
-	rows, err := q.Query(ctx, claimRowsSQL, agent)
-	if err != nil {
-		return nil, fmt.Errorf("list claims: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[ClaimRow])
-	if err != nil {
-		return nil, fmt.Errorf("list claims: %w", err)
-	}
-	return out, nil
+	return pg.Rows[ClaimRow](ctx, q, "list claims", claimRowsSQL, agent)
 }
 
 // FaultRow is what a bridge reported to have gone wrong.
@@ -115,13 +92,5 @@ const faultRowsSQL = `SELECT f.id::text AS id, f.kind, f.conversation_id, f.mess
 
 // RecentFaults are the agent's newest twenty faults.
 func RecentFaults(ctx context.Context, q pg.Querier, agent id.Participant) ([]FaultRow, error) {
-	rows, err := q.Query(ctx, faultRowsSQL, agent)
-	if err != nil {
-		return nil, fmt.Errorf("list faults: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[FaultRow])
-	if err != nil {
-		return nil, fmt.Errorf("list faults: %w", err)
-	}
-	return out, nil
+	return pg.Rows[FaultRow](ctx, q, "list faults", faultRowsSQL, agent)
 }

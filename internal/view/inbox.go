@@ -57,15 +57,7 @@ func UnreadIn(ctx context.Context, q pg.Querier, p id.Participant, rooms []id.Co
 }
 
 func unread(ctx context.Context, q pg.Querier, sql string, args ...any) ([]Unread, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("count unread: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Unread])
-	if err != nil {
-		return nil, fmt.Errorf("count unread: %w", err)
-	}
-	return out, nil
+	return pg.Rows[Unread](ctx, q, "count unread", sql, args...)
 }
 
 // Contact is somebody a writer may reach beyond the room: to mention, to add.
@@ -130,15 +122,7 @@ func Reachable(ctx context.Context, q pg.Querier, who, owner id.Participant, org
 }
 
 func contacts(ctx context.Context, q pg.Querier, sql string, args ...any) ([]Contact, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list contacts: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Contact])
-	if err != nil {
-		return nil, fmt.Errorf("list contacts: %w", err)
-	}
-	return out, nil
+	return pg.Rows[Contact](ctx, q, "list contacts", sql, args...)
 }
 
 // Peer is somebody whose coming and going a participant sees.
@@ -152,15 +136,7 @@ type Peer struct {
 // everybody who shares a room or a workspace with it, its owner and its agents;
 // at most 5000.
 func Peers(ctx context.Context, q pg.Querier, p id.Participant) ([]Peer, error) {
-	rows, err := q.Query(ctx, peersSQL, p)
-	if err != nil {
-		return nil, fmt.Errorf("list peers: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Peer])
-	if err != nil {
-		return nil, fmt.Errorf("list peers: %w", err)
-	}
-	return out, nil
+	return pg.Rows[Peer](ctx, q, "list peers", peersSQL, p)
 }
 
 // circlesSQL are the rooms and workspaces of people, and they with their agents, each
@@ -204,13 +180,9 @@ func RoomsWith(ctx context.Context, q pg.Querier, p id.Participant, rooms []id.C
 	if len(rooms) == 0 {
 		return out, nil
 	}
-	rows, err := q.Query(ctx, roomsWithSQL, p, id.Strings(rooms))
+	list, err := pg.Column[id.Conversation](ctx, q, "list rooms", roomsWithSQL, p, id.Strings(rooms))
 	if err != nil {
-		return nil, fmt.Errorf("list rooms: %w", err)
-	}
-	list, err := pgx.CollectRows(rows, pgx.RowTo[id.Conversation])
-	if err != nil {
-		return nil, fmt.Errorf("list rooms: %w", err)
+		return nil, err
 	}
 	for _, c := range list {
 		out[c] = true
@@ -223,13 +195,9 @@ const guestsSQL = `SELECT p.id FROM participants p WHERE p.id = ANY($2::uuid[]) 
 
 // Guests are those people among ids who are no members of the workspace.
 func Guests(ctx context.Context, q pg.Querier, org id.Organization, ids []id.Participant) (map[id.Participant]bool, error) {
-	rows, err := q.Query(ctx, guestsSQL, org, id.Strings(ids))
+	list, err := pg.Column[id.Participant](ctx, q, "list guests", guestsSQL, org, id.Strings(ids))
 	if err != nil {
-		return nil, fmt.Errorf("list guests: %w", err)
-	}
-	list, err := pgx.CollectRows(rows, pgx.RowTo[id.Participant])
-	if err != nil {
-		return nil, fmt.Errorf("list guests: %w", err)
+		return nil, err
 	}
 	out := make(map[id.Participant]bool, len(list))
 	for _, p := range list {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
 )
@@ -63,15 +61,7 @@ func addNotes(b *pg.Batch, c id.Conversation, agent id.Participant, asked []id.M
 // AllNotes are the newest notes of an agent, as its owner's turns are told them
 // outside of any room.
 func AllNotes(ctx context.Context, q pg.Querier, agent id.Participant) ([]Note, error) {
-	rows, err := q.Query(ctx, allNotesSQL, agent)
-	if err != nil {
-		return nil, fmt.Errorf("list notes: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Note])
-	if err != nil {
-		return nil, fmt.Errorf("list notes: %w", err)
-	}
-	return out, nil
+	return pg.Rows[Note](ctx, q, "list notes", allNotesSQL, agent)
 }
 
 const allNotesSQL = `SELECT 'own' AS kind, m.category, m.key, left(m.content, 1000) AS content, CASE WHEN m.caller_id = a.owner_id THEN '' ELSE coalesce(p.display_name, '') END AS "from"
@@ -93,15 +83,7 @@ const openTasksSQL = `SELECT t.id, t.title, t.status, ARRAY(SELECT p.display_nam
 
 // OpenTasks are the tasks of a room that have not ended, newest change first, at most 20.
 func OpenTasks(ctx context.Context, q pg.Querier, c id.Conversation) ([]BriefTask, error) {
-	rows, err := q.Query(ctx, openTasksSQL, c)
-	if err != nil {
-		return nil, fmt.Errorf("list open tasks: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[BriefTask])
-	if err != nil {
-		return nil, fmt.Errorf("list open tasks: %w", err)
-	}
-	return out, nil
+	return pg.Rows[BriefTask](ctx, q, "list open tasks", openTasksSQL, c)
 }
 
 // Work is the task that an agent works at in a room of work, and for whom.
@@ -150,13 +132,5 @@ const soulsSQL = `SELECT s.id, s.soul_md, s.replaced_by, coalesce(p.display_name
 
 // Souls are what an agent was before, newest first, at most 50.
 func Souls(ctx context.Context, q pg.Querier, agent id.Participant) ([]SoulVersion, error) {
-	rows, err := q.Query(ctx, soulsSQL, agent)
-	if err != nil {
-		return nil, fmt.Errorf("list souls: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[SoulVersion])
-	if err != nil {
-		return nil, fmt.Errorf("list souls: %w", err)
-	}
-	return out, nil
+	return pg.Rows[SoulVersion](ctx, q, "list souls", soulsSQL, agent)
 }

@@ -3,10 +3,7 @@ package view
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/agntchat/agntchat/internal/chat"
 	"github.com/agntchat/agntchat/internal/fault"
@@ -78,13 +75,9 @@ const (
 )
 
 func messages(ctx context.Context, q pg.Querier, sql string, args ...any) ([]Message, error) {
-	rows, err := q.Query(ctx, sql, args...)
+	out, err := pg.Rows[Message](ctx, q, "list messages", sql, args...)
 	if err != nil {
-		return nil, fmt.Errorf("list messages: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[Message])
-	if err != nil {
-		return nil, fmt.Errorf("list messages: %w", err)
+		return nil, err
 	}
 	return out, addTasks(ctx, q, out)
 }

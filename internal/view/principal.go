@@ -212,13 +212,5 @@ func OpenMessages(ctx context.Context, q pg.Querier, agent id.Participant) ([]Tu
 }
 
 func messageIDs(ctx context.Context, q pg.Querier, sql string, args ...any) ([]id.Message, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list triggers: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Message])
-	if err != nil {
-		return nil, fmt.Errorf("list triggers: %w", err)
-	}
-	return out, nil
+	return pg.Column[id.Message](ctx, q, "list triggers", sql, args...)
 }

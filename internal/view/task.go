@@ -27,13 +27,9 @@ const taskPeopleSQL = `SELECT p.id, p.kind, p.display_name, p.avatar_url, a.owne
 
 // TaskPeople reads participants by id.
 func TaskPeople(ctx context.Context, q pg.Querier, ids []id.Participant) (map[id.Participant]TaskPerson, error) {
-	rows, err := q.Query(ctx, taskPeopleSQL, id.Strings(ids))
+	list, err := pg.Rows[TaskPerson](ctx, q, "load people of task", taskPeopleSQL, id.Strings(ids))
 	if err != nil {
-		return nil, fmt.Errorf("load people of task: %w", err)
-	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[TaskPerson])
-	if err != nil {
-		return nil, fmt.Errorf("load people of task: %w", err)
+		return nil, err
 	}
 	out := make(map[id.Participant]TaskPerson, len(list))
 	for _, p := range list {
@@ -72,15 +68,7 @@ func TaskIDs(ctx context.Context, q pg.Querier, viewer id.Participant, org id.Or
 	if f.Statuses == nil {
 		f.Statuses = []string{}
 	}
-	rows, err := q.Query(ctx, taskIDsSQL, viewer, org, f.Mine, f.Statuses, f.Conversation, f.Assignee, f.Parent, f.Before, f.Limit)
-	if err != nil {
-		return nil, fmt.Errorf("list tasks: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Task])
-	if err != nil {
-		return nil, fmt.Errorf("list tasks: %w", err)
-	}
-	return out, nil
+	return pg.Column[id.Task](ctx, q, "list tasks", taskIDsSQL, viewer, org, f.Mine, f.Statuses, f.Conversation, f.Assignee, f.Parent, f.Before, f.Limit)
 }
 
 // TaskWork is the live side of a task: its lease, if it has one.
@@ -101,13 +89,9 @@ const taskWorkSQL = `SELECT q.task_id, q.id AS queue_id, q.agent_id, (q.accepted
 // TaskWorks reads the queue rows of tasks; tasks without one are missing. Working is
 // derived from leases and stored nowhere (field.md 6).
 func TaskWorks(ctx context.Context, q pg.Querier, ids []id.Task) (map[id.Task]TaskWork, error) {
-	rows, err := q.Query(ctx, taskWorkSQL, id.Strings(ids))
+	list, err := pg.Rows[TaskWork](ctx, q, "load work of tasks", taskWorkSQL, id.Strings(ids))
 	if err != nil {
-		return nil, fmt.Errorf("load work of tasks: %w", err)
-	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[TaskWork])
-	if err != nil {
-		return nil, fmt.Errorf("load work of tasks: %w", err)
+		return nil, err
 	}
 	out := make(map[id.Task]TaskWork, len(list))
 	for _, w := range list {
@@ -124,15 +108,7 @@ const answeredTasksSQL = `SELECT t.id FROM tasks t WHERE t.status IN ('blocked',
 // AnsweredTasks are parked tasks whose question was answered, for the sweep: what
 // wakes them was lost with a process.
 func AnsweredTasks(ctx context.Context, q pg.Querier) ([]id.Task, error) {
-	rows, err := q.Query(ctx, answeredTasksSQL)
-	if err != nil {
-		return nil, fmt.Errorf("list answered tasks: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Task])
-	if err != nil {
-		return nil, fmt.Errorf("list answered tasks: %w", err)
-	}
-	return out, nil
+	return pg.Column[id.Task](ctx, q, "list answered tasks", answeredTasksSQL)
 }
 
 // Tasks whose run stopped at a request that is not open any more, and that do not stand where their decision does: what moves them was lost with a process.
@@ -145,15 +121,7 @@ const stoppedTasksSQL = `SELECT t.id FROM tasks t JOIN asks k ON k.task_id = t.i
 
 // StoppedTasks lists them, for the sweep; what it finds too much changes nothing.
 func StoppedTasks(ctx context.Context, q pg.Querier) ([]id.Task, error) {
-	rows, err := q.Query(ctx, stoppedTasksSQL)
-	if err != nil {
-		return nil, fmt.Errorf("list stopped tasks: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowTo[id.Task])
-	if err != nil {
-		return nil, fmt.Errorf("list stopped tasks: %w", err)
-	}
-	return out, nil
+	return pg.Column[id.Task](ctx, q, "list stopped tasks", stoppedTasksSQL)
 }
 
 // BusyAgent is an agent that works at a task of a room in a room of its own.
@@ -172,15 +140,7 @@ const busyInSQL = `SELECT q.agent_id, p.display_name AS agent_name, t.id AS task
 
 // BusyIn lists those of the agents that do, at most 20.
 func BusyIn(ctx context.Context, q pg.Querier, room id.Conversation, agents []id.Participant) ([]BusyAgent, error) {
-	rows, err := q.Query(ctx, busyInSQL, room, id.Strings(agents))
-	if err != nil {
-		return nil, fmt.Errorf("list busy agents: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[BusyAgent])
-	if err != nil {
-		return nil, fmt.Errorf("list busy agents: %w", err)
-	}
-	return out, nil
+	return pg.Rows[BusyAgent](ctx, q, "list busy agents", busyInSQL, room, id.Strings(agents))
 }
 
 // TaskSnapshot is the present state of a task on the card that shows it.
@@ -249,15 +209,7 @@ const taskClaimsSQL = `SELECT q.id AS queue_id, q.task_id, t.title, t.status, q.
 
 // TaskClaims are the tasks that an agent's executors hold, at most 200.
 func TaskClaims(ctx context.Context, q pg.Querier, agent id.Participant) ([]TaskClaim, error) {
-	rows, err := q.Query(ctx, taskClaimsSQL, agent)
-	if err != nil {
-		return nil, fmt.Errorf("list task claims: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[TaskClaim])
-	if err != nil {
-		return nil, fmt.Errorf("list task claims: %w", err)
-	}
-	return out, nil
+	return pg.Rows[TaskClaim](ctx, q, "list task claims", taskClaimsSQL, agent)
 }
 
 // TaskQueue counts an agent's tasks.
@@ -273,13 +225,9 @@ const taskQueuesSQL = `SELECT q.agent_id, count(*) FILTER (WHERE q.lease_until I
 
 // TaskQueues counts for these agents; those without a row are missing.
 func TaskQueues(ctx context.Context, q pg.Querier, agents []id.Participant, left time.Duration) (map[id.Participant]TaskQueue, error) {
-	rows, err := q.Query(ctx, taskQueuesSQL, id.Strings(agents), left.Seconds())
+	list, err := pg.Rows[TaskQueue](ctx, q, "count task queues", taskQueuesSQL, id.Strings(agents), left.Seconds())
 	if err != nil {
-		return nil, fmt.Errorf("count task queues: %w", err)
-	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[TaskQueue])
-	if err != nil {
-		return nil, fmt.Errorf("count task queues: %w", err)
+		return nil, err
 	}
 	out := make(map[id.Participant]TaskQueue, len(list))
 	for _, a := range list {

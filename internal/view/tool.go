@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
@@ -56,13 +55,5 @@ const toolCallsSQL = `SELECT t.id, t.tool, t.outcome, t.code, t.person_id, p.dis
 
 // ToolCalls is a page of an agent's calls, newest first, before a time when it is given.
 func ToolCalls(ctx context.Context, q pg.Querier, agent id.Participant, before *time.Time, limit int) ([]ToolCallRow, error) {
-	rows, err := q.Query(ctx, toolCallsSQL, agent, before, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list tool calls: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[ToolCallRow])
-	if err != nil {
-		return nil, fmt.Errorf("list tool calls: %w", err)
-	}
-	return out, nil
+	return pg.Rows[ToolCallRow](ctx, q, "list tool calls", toolCallsSQL, agent, before, limit)
 }

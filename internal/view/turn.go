@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
@@ -42,15 +40,7 @@ const turnsSQL = `SELECT t.id, t.conversation_id, t.message_id, t.answer_id, t.o
 // FinishedTurns are an agent's turns, newest first, ended before the given time.
 // With a viewer only those in rooms that the viewer is a member of.
 func FinishedTurns(ctx context.Context, q pg.Querier, agent id.Participant, before *time.Time, limit int, viewer id.Participant) ([]FinishedTurn, error) {
-	rows, err := q.Query(ctx, turnsSQL, agent, before, limit, viewer)
-	if err != nil {
-		return nil, fmt.Errorf("list turns: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[FinishedTurn])
-	if err != nil {
-		return nil, fmt.Errorf("list turns: %w", err)
-	}
-	return out, nil
+	return pg.Rows[FinishedTurn](ctx, q, "list turns", turnsSQL, agent, before, limit, viewer)
 }
 
 // AgentOwner is what an agent is told about its owner.
@@ -256,13 +246,5 @@ func PeopleIn(ctx context.Context, q pg.Querier, rooms []id.Conversation) ([]Age
 }
 
 func agentSeats(ctx context.Context, q pg.Querier, sql string, args ...any) ([]AgentSeat, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list audience: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[AgentSeat])
-	if err != nil {
-		return nil, fmt.Errorf("list audience: %w", err)
-	}
-	return out, nil
+	return pg.Rows[AgentSeat](ctx, q, "list audience", sql, args...)
 }

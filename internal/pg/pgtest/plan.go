@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +49,32 @@ func PlanOn(t testing.TB, conn *pgx.Conn, sql string) string {
 		t.Fatalf("plan: %s\n%s", place(err, sql), sql)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Frugal is a connection to the migrated schema on which Postgres reads a whole table
+// only where no index serves.
+func Frugal(t testing.TB) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), factory(t).common(t).Config().DirectURL)
+	if err != nil {
+		t.Fatalf("connect to test database: %v", err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+	if _, err := conn.Exec(t.Context(), `SET enable_seqscan = off`); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// PlanFrugally plans the statements on a connection of Frugal. Those that read a whole
+// table all the same fail the test, but for whole, of which it is known.
+func PlanFrugally(t testing.TB, conn *pgx.Conn, statements []string, whole ...string) {
+	t.Helper()
+	for _, sql := range statements {
+		if plan := PlanOn(t, conn, sql); strings.Contains(plan, "Seq Scan on") && !slices.Contains(whole, sql) {
+			t.Errorf("reads a whole table:\n%s\n%s", sql, plan)
+		}
+	}
 }
 
 // place turns the position of a Postgres error into line and column of the statement.
