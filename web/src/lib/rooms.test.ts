@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Conversation, Member } from "#/api/types";
+import type { Conversation, Member, Message } from "#/api/types";
 import { mayManage, previewOf, roomTitle, sortedMembers } from "./rooms";
 
 const member = (id: string, name: string, type: "human" | "agent" = "human", role?: string): Member => ({
@@ -55,6 +55,19 @@ describe("rooms", () => {
     expect(sent("Keep **this**")).toBe("Keep this");
     expect(sent('{"attachmentId":"1","caption":"The tides"}')).toBe("The tides");
     expect(sent('{"attachmentId":"1"}')).toBe("tides.txt, map.png");
+  });
+
+  it("preview what the server and failed turns say in the words of the language", () => {
+    const row = (extra: Partial<Message>) =>
+      previewOf({ id: "", conversationId: "", senderId: "n", insertedAt: "", content: "stored words", ...extra });
+    const nova = { id: "n", type: "agent" as const, displayName: "Nova" };
+    expect(row({ messageType: "ErrorReport", sender: nova, metadata: { errorKind: "backend_missing" } })).toBe(
+      "Nova has nothing to think with on its machine",
+    );
+    expect(row({ senderId: null, messageType: "Notice", metadata: { code: "agent_streak_limit", limit: 12, count: 12 } })).toContain(
+      "12 messages in a row",
+    );
+    expect(row({ senderId: null })).toBe("stored words");
   });
 
   it("preview what a task came to in the words of the language", () => {

@@ -1,8 +1,10 @@
 /** What a room is called and who is in it, as one of its members sees it. Pure. */
 import type { Conversation, Member, Message, Participant } from "#/api/types";
+import { t } from "#/i18n";
 import { fileCaption } from "./files";
 import { nameList } from "./format";
 import { plainMentions } from "./mention";
+import { failureText, isError, isNotice, noticeText } from "./notices";
 import { taskLine } from "./tasks";
 import { sessionLine } from "./terminal";
 
@@ -46,7 +48,13 @@ export function previewOf(message: Message): string {
   const files = message.fileAttachments ?? [];
   // With files the readable text is the one for models.
   const caption = message.content.startsWith("{") ? fileCaption(message.content) : message.content;
-  const raw = files.length > 0 ? caption.trim() || files.map((f) => f.filename ?? "").join(", ") : message.readableText || message.content;
+  const raw = isError(message)
+    ? failureText(message, message.sender?.displayName || t("common.agent")).title
+    : files.length > 0
+      ? caption.trim() || files.map((f) => f.filename ?? "").join(", ")
+      : isNotice(message)
+        ? noticeText(message)
+        : message.readableText || message.content;
   if (!message.readableText && raw.startsWith("{") && message.messageType && message.messageType !== "text") return "";
   return plainMentions(raw)
     .replace(/```[^\n]*\n?/g, " ")

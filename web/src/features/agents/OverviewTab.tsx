@@ -1,5 +1,3 @@
-import { Link } from "@tanstack/react-router";
-import { TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { serverOrigin } from "#/api/client";
 import type { Agent, AgentHealthDetail } from "#/api/types";
@@ -17,6 +15,7 @@ import { freshKeys } from "./freshKeys";
 import { LetterSection } from "./LetterSection";
 import { useAgentHealth, useUnstick } from "./queries";
 import { SessionSection } from "./SessionSection";
+import { Blocker, Trouble } from "./Trouble";
 import { TurnsTable } from "./TurnsTable";
 
 export function OverviewTab({ agent, onKey, queue }: { agent: Agent; onKey: () => void; queue?: ReactNode }) {
@@ -69,22 +68,7 @@ function HealthSection({ agent }: { agent: Agent }) {
         <ErrorNote error={health.error} onRetry={() => void health.refetch()} />
       ) : (
         <div className="flex flex-col gap-4">
-          {h.blocker && (
-            <Trouble
-              code={h.blocker.code}
-              message={h.blocker.message}
-              detail={h.blocker.detail ?? undefined}
-              action={
-                h.blocker.code === "llm_unauthenticated" && (
-                  <Button size="sm" asChild>
-                    <Link to="/settings" search={{ tab: "keys" }}>
-                      {t("agents.openKeys")}
-                    </Link>
-                  </Button>
-                )
-              }
-            />
-          )}
+          <Blocker health={h} />
           {h.healthStatus === "stuck" && (
             <Trouble
               code="stuck"
@@ -101,21 +85,6 @@ function HealthSection({ agent }: { agent: Agent }) {
         </div>
       )}
     </Section>
-  );
-}
-
-function Trouble({ code, message, detail, action }: { code: string; message?: string | undefined; detail?: string | undefined; action?: ReactNode }) {
-  const words = faultWords(code, message);
-  return (
-    <div role="alert" className="flex gap-2.5 rounded-control border border-wait-line bg-wait-soft px-3 py-2.5 text-side">
-      <TriangleAlert size={16} strokeWidth={1.75} className="mt-0.5 shrink-0 text-wait-text" aria-hidden="true" />
-      <div className="min-w-0 flex-1">
-        <p className="font-medium text-wait-text">{words.title}</p>
-        {words.hint && <p className="mt-0.5 text-text-2">{words.hint}</p>}
-        {detail && <p className="mt-1 break-words font-mono text-[13px] text-text-2">{detail}</p>}
-        {action && <div className="mt-2">{action}</div>}
-      </div>
-    </div>
   );
 }
 

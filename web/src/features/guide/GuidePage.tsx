@@ -16,8 +16,15 @@ import { useSelf } from "#/lib/self";
 import { useAgentDevice, usePresence } from "#/realtime/hooks";
 import { useGuideAgent, useLocalSetup, useMakeHere, useMakeRemote, useOpenRoom } from "./queries";
 
+type Props = {
+  agent: Id | undefined;
+  onAgent: (agent: Id | undefined) => void;
+  /** What keeps the agent from answering although it is online. */
+  blocker: (agent: Id) => ReactNode;
+};
+
 /** From an empty account to a talking agent: pick how it runs, see it come online, write the first message. */
-export function GuidePage({ agent, onAgent }: { agent: Id | undefined; onAgent: (agent: Id | undefined) => void }) {
+export function GuidePage({ agent, onAgent, blocker }: Props) {
   const t = useT();
   const [made, setMade] = useState<{ id: Id; apiKey?: string; here: boolean } | null>(null);
   const step = agent ? 2 : 1;
@@ -30,6 +37,7 @@ export function GuidePage({ agent, onAgent }: { agent: Id | undefined; onAgent: 
             apiKey={made?.id === agent ? made.apiKey : undefined}
             here={made?.id === agent ? made.here : false}
             onBack={() => onAgent(undefined)}
+            blocker={blocker(agent)}
           />
         ) : (
           <ChooseStep
@@ -188,7 +196,9 @@ function RemoteCard({ prominent, onMade }: { prominent: boolean; onMade: (made: 
   );
 }
 
-function ConnectStep({ agentId, apiKey, here, onBack }: { agentId: Id; apiKey: string | undefined; here: boolean; onBack: () => void }) {
+type ConnectProps = { agentId: Id; apiKey: string | undefined; here: boolean; onBack: () => void; blocker: ReactNode };
+
+function ConnectStep({ agentId, apiKey, here, onBack, blocker }: ConnectProps) {
   const t = useT();
   const agent = useGuideAgent(agentId);
   const presence = usePresence(agentId);
@@ -220,7 +230,10 @@ function ConnectStep({ agentId, apiKey, here, onBack }: { agentId: Id; apiKey: s
       </div>
       <div className="mt-6">
         {online ? (
-          <FirstMessage agentId={agentId} />
+          <div className="flex flex-col gap-5">
+            {blocker}
+            <FirstMessage agentId={agentId} />
+          </div>
         ) : here ? (
           <BridgeWait name={name} online={false} device={where} />
         ) : (

@@ -13,11 +13,11 @@ import { cx } from "#/lib/cx";
 import { fileCaption } from "#/lib/files";
 import { clock, exactTime, nameList } from "#/lib/format";
 import { type Mentionable, plainMentions } from "#/lib/mention";
+import { notAnsweredText, typeOf } from "#/lib/notices";
 import { FoldedText } from "./FoldedText";
 import { MessageActions } from "./MessageActions";
 import { MessageFiles, UnsentFiles } from "./MessageFiles";
-import { notAnsweredText } from "./notices";
-import { type TimelineMessage, typeOf } from "./rows";
+import type { TimelineMessage } from "./rows";
 
 /** What a message row may ask of its room. */
 export interface MessageHandlers {

@@ -2,8 +2,8 @@ import { CircleAlert, Info } from "lucide-react";
 import { memo, type ReactNode } from "react";
 import { useLocale, useT } from "#/i18n";
 import { clock, dayLabel, exactTime } from "#/lib/format";
+import { failureText, noticeText } from "#/lib/notices";
 import { senderName } from "./MessageRow";
-import { failureText, noticeText } from "./notices";
 import type { TimelineMessage } from "./rows";
 
 export function DayRow({ at }: { at: string }) {

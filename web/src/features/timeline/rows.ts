@@ -1,6 +1,8 @@
 /** From messages and running streams to the rows of a timeline: day and unread dividers, blocks of one author, notices. Pure. */
+
 import type { Message } from "#/api/types";
 import { dayKey } from "#/lib/format";
+import { isError, isNotice, typeOf } from "#/lib/notices";
 
 /** A file of an unsent message, as the outbox keeps it. */
 export interface LocalFile {
@@ -53,11 +55,6 @@ export type Row =
 const BLOCK_GAP_MS = 5 * 60_000;
 
 const hidden = new Set(["TaskReassign", "TaskDeclined", "EndTurn", "TurnDirective", "CapabilityUpdate", "capability_negotiation"]);
-const notices = new Set(["Notice", "notice", "System", "system", "StatusUpdate", "status_update"]);
-
-export function typeOf(message: Message): string {
-  return message.messageType || message.contentType || "text";
-}
 
 // Stages of a task as other servers' agents write them: the card of the task says it all (contract 5.3).
 const stages = new Set(["TaskProgress", "TaskComplete", "TaskFail", "TaskAccept", "TaskReject"]);
@@ -74,14 +71,6 @@ function isHidden(message: Message): boolean {
 function cardTask(message: Message): string | null {
   const id = message.messageType === "StatusUpdate" ? message.metadata?.["task_id"] : null;
   return typeof id === "string" ? id : null;
-}
-
-export function isError(message: Message): boolean {
-  return message.messageType === "ErrorReport" || message.metadata?.errorKind !== undefined;
-}
-
-function isNotice(message: Message): boolean {
-  return message.senderId === null || notices.has(typeOf(message)) || message.metadata?.["notice"] === true;
 }
 
 /** The identity of a row: own messages keep that of their placeholder, answers that of their stream, so that nothing is built anew or jumps. */

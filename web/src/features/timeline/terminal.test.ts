@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Message } from "#/api/types";
+import { noticeText } from "#/lib/notices";
 import { connectLine, stateText, whereText } from "#/lib/terminal";
-import { noticeText } from "./notices";
 
 const line = (body: object): Message =>
   ({

@@ -1,4 +1,5 @@
 import { createFileRoute } from "@tanstack/react-router";
+import { AgentBlocker } from "#/features/agents/Trouble";
 import { GuidePage } from "#/features/guide/GuidePage";
 
 export const Route = createFileRoute("/_app/welcome")({
@@ -9,5 +10,11 @@ export const Route = createFileRoute("/_app/welcome")({
 function Page() {
   const { agent } = Route.useSearch();
   const navigate = Route.useNavigate();
-  return <GuidePage agent={agent} onAgent={(next) => void navigate({ search: next ? { agent: next } : {} })} />;
+  return (
+    <GuidePage
+      agent={agent}
+      onAgent={(next) => void navigate({ search: next ? { agent: next } : {} })}
+      blocker={(id) => <AgentBlocker agentId={id} />}
+    />
+  );
 }

@@ -1,7 +1,23 @@
 /** Words for rows that the server writes: chosen by code from the catalogue (decision 24), the stored English when the code is not known. Pure. */
 import type { Message } from "#/api/types";
 import { isKey, type Key, type Params, t } from "#/i18n";
-import { sessionLine } from "#/lib/terminal";
+import { sessionLine } from "./terminal";
+
+const notices = new Set(["Notice", "notice", "System", "system", "StatusUpdate", "status_update"]);
+
+export function typeOf(message: Message): string {
+  return message.messageType || message.contentType || "text";
+}
+
+/** A turn that failed, told by its agent. */
+export function isError(message: Message): boolean {
+  return message.messageType === "ErrorReport" || message.metadata?.errorKind !== undefined;
+}
+
+/** One line of the server's. */
+export function isNotice(message: Message): boolean {
+  return message.senderId === null || notices.has(typeOf(message)) || message.metadata?.["notice"] === true;
+}
 
 function codeOf(message: Message): string {
   const code = message.metadata?.code;
