@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agntchat/agntchat/internal/bridge"
+	"github.com/agntchat/agntchat/internal/bridge/backend"
 	"github.com/agntchat/agntchat/internal/bridge/session"
 )
 
@@ -44,11 +45,9 @@ type bridgeFlags struct {
 	drain                                                                                         time.Duration
 }
 
-func parseBridge(args []string, env environment, errOut io.Writer) (bridgeFlags, error) {
+func parseBridge(args []string, env environment, out io.Writer) (bridgeFlags, error) {
 	var f bridgeFlags
 	fs := flag.NewFlagSet("agnt bridge", flag.ContinueOnError)
-	fs.SetOutput(errOut)
-	fs.Usage = func() { _, _ = fmt.Fprint(errOut, bridgeHelp); fs.PrintDefaults() }
 	fs.StringVar(&f.url, "url", env.url, "address of the server")
 	fs.StringVar(&f.agentID, "agent-id", env.agentID, "id of the agent")
 	fs.BoolVar(&f.keyStdin, "api-key-stdin", false, "read the agent's key from the first line of standard input")
@@ -69,11 +68,11 @@ func parseBridge(args []string, env environment, errOut io.Writer) (bridgeFlags,
 	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	fs.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	fs.BoolVar(&f.check, "check", false, "check server, key and model of every agent, print what is wrong, and exit")
-	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return f, err
-		}
-		return f, fmt.Errorf("%w: %w", errUsage, errShown)
+	if err := parseFlags(fs, args, bridgeHelp, out); err != nil {
+		return f, err
+	}
+	if err := knownBackend(f.backend); err != nil {
+		return f, err
 	}
 	if fs.NArg() > 0 {
 		return f, fmt.Errorf("%w: unexpected %q; keys are never given on the command line", errUsage, fs.Arg(0))
@@ -82,7 +81,7 @@ func parseBridge(args []string, env environment, errOut io.Writer) (bridgeFlags,
 }
 
 func runBridge(ctx context.Context, args []string, env environment, in io.Reader, out, errOut io.Writer) error {
-	f, err := parseBridge(args, env, errOut)
+	f, err := parseBridge(args, env, out)
 	if errors.Is(err, flag.ErrHelp) {
 		return nil
 	}
@@ -110,6 +109,14 @@ func runBridge(ctx context.Context, args []string, env environment, in io.Reader
 		return bridge.Check(ctx, conf, out)
 	}
 	return bridge.Run(ctx, conf)
+}
+
+// knownBackend refuses a name that would only fail later, turn by turn.
+func knownBackend(name string) error {
+	if name != "" && !backend.Known(name) {
+		return fmt.Errorf("%w: there is no backend %q; there are claude, codex, anthropic, openai and scripted", errUsage, name)
+	}
+	return nil
 }
 
 func logger(f bridgeFlags, w io.Writer) (*slog.Logger, error) {

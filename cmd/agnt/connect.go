@@ -26,10 +26,8 @@ The key is stored in a file that only you can read. Start the agent with: agnt b
 Flags:
 `
 
-func runConnect(ctx context.Context, args []string, env environment, in io.Reader, out, errOut io.Writer) error {
+func runConnect(ctx context.Context, args []string, env environment, in io.Reader, out io.Writer) error {
 	fs := flag.NewFlagSet("agnt connect", flag.ContinueOnError)
-	fs.SetOutput(errOut)
-	fs.Usage = func() { _, _ = fmt.Fprint(errOut, connectHelp); fs.PrintDefaults() }
 	c := bridge.Credentials{}
 	fs.StringVar(&c.URL, "url", env.url, "address of the server")
 	fs.StringVar(&c.AgentID, "agent-id", env.agentID, "id of the agent")
@@ -44,11 +42,13 @@ func runConnect(ctx context.Context, args []string, env environment, in io.Reade
 	set := bridge.SessionSetup{}
 	fs.StringVar(&set.Tool, "tool", "claude", "with --session: claude or codex")
 	fs.BoolVar(&set.Remove, "remove", false, "with --session: take the hook out of the tool's settings")
-	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
-		return fmt.Errorf("%w: %w", errUsage, errShown)
+	if err := parseFlags(fs, args, connectHelp, out); errors.Is(err, flag.ErrHelp) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if err := knownBackend(c.Backend); err != nil {
+		return err
 	}
 	conf := bridge.Config{Home: *home, Version: version, DeviceName: env.device, Machine: env.machine}
 	switch {
@@ -84,7 +84,11 @@ func runConnect(ctx context.Context, args []string, env environment, in io.Reade
 	}
 	ask := func(question string) (string, error) {
 		_, _ = fmt.Fprint(out, question)
-		return readLine(lines)
+		answer, err := readLine(lines)
+		if err != nil {
+			_, _ = fmt.Fprintln(out) // the question's line is not the error's
+		}
+		return answer, err
 	}
 	if err := fillConnect(&c, &invite, *keyStdin, ask); err != nil {
 		return err

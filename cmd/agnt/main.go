@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, env environment, in io.Reader, out,
 	case "bridge":
 		err = runBridge(ctx, args[1:], env, in, out, errOut)
 	case "connect":
-		err = runConnect(ctx, args[1:], env, in, out, errOut)
+		err = runConnect(ctx, args[1:], env, in, out)
 	case "hook":
 		err = runHook(ctx, args[1:], env, in, out, errOut)
 	case "letter":
@@ -76,7 +76,7 @@ func run(ctx context.Context, args []string, env environment, in io.Reader, out,
 		return exitUsage
 	}
 	code := exitCode(err)
-	if err != nil && code != exitOK && !errors.Is(err, errShown) {
+	if err != nil && code != exitOK && !errors.Is(err, errShown) && !errors.Is(err, bridge.ErrChecked) {
 		_, _ = fmt.Fprintln(errOut, "agnt:", err)
 	}
 	return code

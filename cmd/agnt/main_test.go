@@ -31,10 +31,13 @@ func TestExitCodesAndHelp(t *testing.T) {
 		{"nothing", key, nil, exitUsage, "agnt bridge"},
 		{"version", key, []string{"version"}, exitOK, "agnt dev"},
 		{"help", key, []string{"help"}, exitOK, "Exit codes"},
-		{"bridge help", key, []string{"bridge", "--help"}, exitOK, "-dangerously-skip-permissions"},
-		{"connect help", key, []string{"connect", "--help"}, exitOK, "-api-key-stdin"},
+		{"bridge help", key, []string{"bridge", "--help"}, exitOK, "--dangerously-skip-permissions"},
+		{"connect help", key, []string{"connect", "--help"}, exitOK, "--api-key-stdin"},
 		{"unknown", key, []string{"dance"}, exitUsage, "unknown command"},
-		{"bad flag", key, []string{"bridge", "--nope"}, exitUsage, "not defined"},
+		{"bad flag", key, []string{"bridge", "--nope"}, exitUsage, "not defined: --nope"},
+		{"unknown backend", key, []string{"bridge", "--url", s.URL, "--agent-id", s.AgentID, "--backend", "x"}, exitUsage, "no backend \"x\""},
+		{"connect unknown backend", key, []string{"connect", "--backend", "x"}, exitUsage, "no backend \"x\""},
+		{"connect nothing entered", environment{home: t.TempDir()}, []string{"connect"}, exitUsage, "invite code: \nagnt: wrong usage: nothing was entered"},
 		{"stray argument", key, []string{"bridge", "ak_key"}, exitUsage, "never given on the command line"},
 		{"no agents", environment{home: t.TempDir()}, []string{"bridge"}, exitFailed, "agnt connect"},
 		{"no key", environment{home: t.TempDir()}, []string{"bridge", "--url", s.URL, "--agent-id", s.AgentID}, exitUsage, "AGENT_API_KEY"},
@@ -42,7 +45,7 @@ func TestExitCodesAndHelp(t *testing.T) {
 		{"check", key, []string{"bridge", "--check", "--url", s.URL, "--agent-id", s.AgentID, "--backend", "scripted"}, exitOK, "ok    answer"},
 		{"check wrong key", wrong, []string{"bridge", "--check", "--url", s.URL, "--agent-id", s.AgentID, "--backend", "scripted"}, exitAuth, "AUTH_FAILED"},
 		{"check no server", key, []string{"bridge", "--check", "--url", "http://127.0.0.1:1", "--agent-id", "a"}, exitServer, "cannot be reached"},
-		{"check no model", key, []string{"bridge", "--check", "--url", s.URL, "--agent-id", s.AgentID, "--backend", "x"}, exitBackend, "FAIL  model"},
+		{"check no model", key, []string{"bridge", "--check", "--url", s.URL, "--agent-id", s.AgentID, "--backend", "anthropic"}, exitBackend, "FAIL  model"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -50,6 +53,9 @@ func TestExitCodesAndHelp(t *testing.T) {
 			code, out := agnt(t, c.env, "", c.args...)
 			if code != c.code || !strings.Contains(out, c.says) {
 				t.Fatalf("exit code %d, want %d; output:\n%s", code, c.code, out)
+			}
+			if strings.Contains(out, "FAIL") && strings.Contains(out, "agnt: ") {
+				t.Fatalf("said twice:\n%s", out)
 			}
 			if strings.Contains(out, s.Key) {
 				t.Fatalf("the key was printed:\n%s", out)

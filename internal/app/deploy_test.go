@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"errors"
 	"os"
 	"path"
 	"regexp"
@@ -151,6 +152,20 @@ func TestServeSaysWhatIsMissing(t *testing.T) {
 	for _, args := range [][]string{nil, {"fly"}, {"serve", "--nope"}, {"migrate", "sideways"}, {"dev", "extra"}} {
 		if err := app.Main(t.Context(), app.Program{Args: args, Stdout: &out, Stderr: &out}); err == nil {
 			t.Errorf("%v must be refused", args)
+		}
+	}
+	for args, says := range map[string]string{
+		"admin": "new-secret-key", "admin dance": "new-secret-key", "migrate": "up", "migrate sideways": "up", "dev --nope": "agntchat dev: ",
+	} {
+		var usage *app.UsageError
+		if err := app.Main(t.Context(), app.Program{Args: strings.Fields(args), Stdout: &out, Stderr: &out}); !errors.As(err, &usage) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+	for _, args := range []string{"--help", "dev --help", "serve -h", "migrate --help", "relay --help"} {
+		out.Reset()
+		if err := app.Main(t.Context(), app.Program{Args: strings.Fields(args), Stdout: &out, Stderr: &out}); err != nil || !strings.Contains(out.String(), "agntchat dev [flags]") {
+			t.Errorf("%s: %v %s", args, err, out.String())
 		}
 	}
 }

@@ -53,14 +53,21 @@ The environment variables are listed in docs/configuration.md.`
 
 // Main runs one command and returns when it has ended; ctx's end means stop.
 func Main(ctx context.Context, p Program) error {
+	err := p.run(ctx)
+	if errors.Is(err, flag.ErrHelp) {
+		_, err = fmt.Fprintln(p.Stdout, usage)
+	}
+	return err
+}
+
+func (p Program) run(ctx context.Context) error {
 	if len(p.Args) == 0 {
 		return &UsageError{usage}
 	}
 	cmd, args := p.Args[0], p.Args[1:]
 	switch cmd {
 	case "help", "-h", "--help":
-		_, err := fmt.Fprintln(p.Stdout, usage)
-		return err
+		return flag.ErrHelp
 	case "version", "--version":
 		_, err := fmt.Fprintln(p.Stdout, p.Version)
 		return err
@@ -77,6 +84,7 @@ func Main(ctx context.Context, p Program) error {
 			_, err := fmt.Fprintln(p.Stdout, secret.Generate())
 			return err
 		}
+		return &UsageError{"agntchat admin: say what: agntchat admin new-secret-key"}
 	}
 	return &UsageError{fmt.Sprintf("agntchat: no such command: %s\n\n%s", strings.Join(p.Args, " "), usage)}
 }
@@ -91,7 +99,7 @@ func (p Program) flags(name string) *flag.FlagSet {
 func (p Program) parse(fs *flag.FlagSet, args []string) error {
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			return &UsageError{usage}
+			return err
 		}
 		return &UsageError{fmt.Sprintf("agntchat %s: %v\n\n%s", fs.Name(), err, usage)}
 	}
@@ -151,10 +159,17 @@ func keepsFiles(folder string) error {
 }
 
 func (p Program) migrate(ctx context.Context, args []string) error {
-	if len(args) == 0 {
-		return &UsageError{usage}
+	var what string
+	if len(args) > 0 {
+		what = args[0]
 	}
-	what := args[0]
+	switch what {
+	case "up", "status":
+	case "help", "-h", "--help":
+		return flag.ErrHelp
+	default:
+		return &UsageError{"agntchat migrate: say what: agntchat migrate up, or agntchat migrate status"}
+	}
 	fs := p.flags("migrate")
 	direct := fs.Bool("direct", false, "")
 	if err := p.parse(fs, args[1:]); err != nil {
@@ -176,14 +191,10 @@ func (p Program) migrate(ctx context.Context, args []string) error {
 	case url == "":
 		url = cfg.DatabaseURL
 	}
-	switch what {
-	case "up":
+	if what == "up" {
 		if err := pg.Migrate(ctx, url, pg.MigrateConfig{Logger: log}); err != nil {
 			return err
 		}
-	case "status":
-	default:
-		return &UsageError{usage}
 	}
 	return p.printStatus(ctx, url)
 }

@@ -20,6 +20,10 @@ var (
 	ErrBackend = errors.New("the model does not work")
 )
 
+// ErrChecked is wrapped by what Check returns for a step that failed: its line
+// has said why.
+var ErrChecked = errors.New("not everything works")
+
 // Check goes through everything an agent needs, in order, and prints one line
 // per step: server, key, model program, and a one-word answer of the model. It
 // stops at the first step that fails for an agent. Nothing is registered, so
@@ -40,7 +44,10 @@ func Check(ctx context.Context, c Config, out io.Writer) error {
 			errs = append(errs, err)
 		}
 	}
-	return errors.Join(errs...)
+	if len(errs) > 0 {
+		return fmt.Errorf("%w: %w", ErrChecked, errors.Join(errs...))
+	}
+	return nil
 }
 
 func (c Config) checkOne(ctx context.Context, a Agent, out io.Writer) error {

@@ -18,6 +18,15 @@ const (
 	Scripted  = "scripted"
 )
 
+// Known tells whether there is a backend of this name, in either spelling.
+func Known(name string) bool {
+	switch Canonical(name) {
+	case ClaudeCLI, CodexCLI, Anthropic, OpenAI, Scripted:
+		return true
+	}
+	return false
+}
+
 // Canonical maps a command-line spelling to the stored name. An unknown name
 // is returned as it is, so that the caller can name it in its error.
 func Canonical(name string) string {
