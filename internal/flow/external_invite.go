@@ -10,6 +10,7 @@ import (
 	"github.com/agntchat/agntchat/internal/external"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/limit"
 	"github.com/agntchat/agntchat/internal/participant"
 	"github.com/agntchat/agntchat/internal/pg"
 	"github.com/agntchat/agntchat/internal/view"
@@ -116,7 +117,7 @@ func (x *External) RevokeInvite(ctx context.Context, actor access.Actor, i id.In
 // whether it may try one more: codes cannot be guessed, and nobody is to try.
 func (x *External) failed(address string, err error) error {
 	if fault.KindOf(err) == fault.NotFound {
-		x.claims.Take(address)
+		x.claims.Take(limit.Origin(address))
 	}
 	return err
 }
@@ -125,7 +126,7 @@ func (x *External) allowed(address string) error {
 	if x.Off {
 		return ErrExternalOff
 	}
-	if wait, ok := x.claims.Peek(address); !ok {
+	if wait, ok := x.claims.Peek(limit.Origin(address)); !ok {
 		return errTooFast.After(wait)
 	}
 	return nil

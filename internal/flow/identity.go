@@ -283,7 +283,7 @@ func (i *Identity) ExchangeAgentKey(ctx context.Context, agentID, key, address s
 // failedExchange counts a failure by agent and by client address (decision 4), not
 // together with failed logins: a stale bridge must not keep its owner from signing in.
 func (i *Identity) failedExchange(agentID, address string) error {
-	buckets := []string{"exchange:" + agentID, "exchange address:" + address}
+	buckets := []string{"exchange:" + agentID, "exchange address:" + limit.Origin(address)}
 	if err := i.failedTooOften(buckets...); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package flow_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -105,6 +106,26 @@ func TestW3_SignInNeverSays401AndCountsOnlyFailures(t *testing.T) {
 	_, unknown := i.SignIn(ctx, "nobody@example.com", "x", "", "192.0.2.4")
 	if !fault.Is(unknown, "invalid_credentials") {
 		t.Fatalf("an unknown address looks like a wrong password: %v", unknown)
+	}
+}
+
+// TestW3_OneCustomerIsOneOrigin: whoever has an IPv6 network has more addresses than
+// anybody could count failures of.
+func TestW3_OneCustomerIsOneOrigin(t *testing.T) {
+	t.Parallel()
+	i, _ := newIdentity(t)
+	ctx := t.Context()
+	if _, err := i.SignUp(ctx, ada()); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 25 {
+		_, err := i.SignIn(ctx, fmt.Sprintf("ada%d@example.com", n), "Correct-Horse-7", "", fmt.Sprintf("2001:db8:1:2::%x", n+1))
+		if want := map[bool]string{true: "invalid_credentials", false: "rate_limited"}[n < 20]; n != 20 && !fault.Is(err, want) {
+			t.Fatalf("attempt %d: %v", n, err)
+		}
+	}
+	if _, err := i.SignIn(ctx, "ada@example.com", "Correct-Horse-7", "", "2001:db8:1:3::1"); err != nil {
+		t.Errorf("a neighbour: %v", err)
 	}
 }
 

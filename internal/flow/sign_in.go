@@ -10,6 +10,7 @@ import (
 	"github.com/agntchat/agntchat/internal/account"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/limit"
 	"github.com/agntchat/agntchat/internal/pg"
 	"github.com/agntchat/agntchat/internal/view"
 )
@@ -22,7 +23,7 @@ var errNotCurrent = fault.New(fault.Invalid, "invalid_credentials", "The current
 // SignIn checks a password and opens a session. Only failures count towards the
 // limit, per account and per address (decision 4).
 func (i *Identity) SignIn(ctx context.Context, email, password, userAgent, address string) (SignedIn, error) {
-	who, from := "login:"+strings.ToLower(strings.TrimSpace(email)), "address:"+address
+	who, from := "login:"+strings.ToLower(strings.TrimSpace(email)), "address:"+limit.Origin(address)
 	still := func() error { return i.failedTooOften(who, from) }
 	if err := still(); err != nil {
 		return SignedIn{}, err
@@ -86,7 +87,8 @@ func (i *Identity) MakeOneTimeCode(ctx context.Context, aid id.Participant, life
 
 // SpendOneTimeCode opens a session for a start link.
 func (i *Identity) SpendOneTimeCode(ctx context.Context, code, userAgent, address string) (SignedIn, error) {
-	if err := i.failedTooOften("address:" + address); err != nil {
+	from := "address:" + limit.Origin(address)
+	if err := i.failedTooOften(from); err != nil {
 		return SignedIn{}, err
 	}
 	var out SignedIn
@@ -102,7 +104,7 @@ func (i *Identity) SpendOneTimeCode(ctx context.Context, code, userAgent, addres
 		return err
 	})
 	if fault.Is(err, "code_invalid") {
-		i.failures.Take("address:" + address)
+		i.failures.Take(from)
 	}
 	return out, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/agntchat/agntchat/internal/account"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/limit"
 	"github.com/agntchat/agntchat/internal/participant"
 	"github.com/agntchat/agntchat/internal/pg"
 	"github.com/agntchat/agntchat/internal/view"
@@ -44,7 +45,7 @@ func (i *Identity) SignUp(ctx context.Context, in SignUp) (SignedIn, error) {
 	if err := i.takesAccounts(ctx, i.DB); err != nil {
 		return SignedIn{}, err
 	}
-	if err := i.failedTooOften("signup:" + in.Address); err != nil {
+	if err := i.failedTooOften("signup:" + limit.Origin(in.Address)); err != nil {
 		return SignedIn{}, err
 	}
 	n, display, err := checkSignUp(in)
@@ -98,7 +99,7 @@ func (i *Identity) makeAccount(ctx context.Context, n account.New, display, user
 		return err
 	})
 	if fault.Is(err, "email_taken") {
-		i.failures.Take("signup:" + address) // trying addresses out is slow
+		i.failures.Take("signup:" + limit.Origin(address)) // trying addresses out is slow
 	}
 	return out, err
 }

@@ -4,6 +4,7 @@ package limit
 
 import (
 	"crypto/sha256"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -23,6 +24,19 @@ type Buckets struct {
 type bucket struct {
 	lim  *rate.Limiter
 	used time.Time
+}
+
+// Origin is the key of a client's network address: of IPv6 the /64, which is what one
+// customer has. What is no address is "unknown".
+func Origin(address string) string {
+	a, err := netip.ParseAddr(address)
+	if err != nil {
+		return "unknown"
+	}
+	if a = a.Unmap(); a.Is6() {
+		return netip.PrefixFrom(a.WithZone(""), 64).Masked().String()
+	}
+	return a.String()
 }
 
 // New makes buckets that refill at perSecond tokens and hold burst; at most

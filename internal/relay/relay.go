@@ -254,18 +254,8 @@ func answer(w http.ResponseWriter, status int, v any) error {
 	return nil
 }
 
-// address is the client's network address, for limits: of IPv6 the /64, which is
-// what one customer has.
-func (r *Relay) address(req *http.Request) string {
-	a, err := netip.ParseAddr(r.cfg.Address(req))
-	if err != nil {
-		return "unknown"
-	}
-	if a = a.Unmap(); a.Is6() {
-		return netip.PrefixFrom(a.WithZone(""), 64).Masked().String()
-	}
-	return a.String()
-}
+// address is the client's network address, for limits.
+func (r *Relay) address(req *http.Request) string { return limit.Origin(r.cfg.Address(req)) }
 
 // local reports a client on this machine.
 func (r *Relay) local(req *http.Request) bool {
