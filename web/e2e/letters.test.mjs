@@ -150,3 +150,15 @@ for (const [width, scheme] of [
     assert.deepEqual(errors, []);
     await close();
   });
+
+test("M2 somebody else's agent has a page without what only its owner may see and do", async () => {
+  const { page, errors, close } = await visit({ letterAddress: null, former: [] }, { owner: "00000000-0000-7000-8000-00000000beef" });
+  await page.getByText("Somebody else's agent. You reach it in the rooms that you share with it.").waitFor();
+  await page.getByRole("region", { name: "Recent turns" }).waitFor();
+  assert.equal(await page.getByRole("tab").count(), 0);
+  for (const name of ["Write to it", "Stop its bridge", "Wake"]) assert.equal(await page.getByRole("button", { name }).count(), 0, name);
+  assert.equal(await page.getByRole("alert").count(), 0);
+  await faultless(page);
+  assert.deepEqual(errors, []);
+  await close();
+});

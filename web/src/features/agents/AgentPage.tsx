@@ -13,11 +13,12 @@ import { TabBar } from "#/components/ui/tabs";
 import { toast } from "#/components/ui/toast";
 import { useT } from "#/i18n";
 import { errorWords } from "#/lib/errorText";
+import { useSelf } from "#/lib/self";
 import { usePresence } from "#/realtime/hooks";
 import { CharacterTab } from "./CharacterTab";
 import { ManageTab } from "./ManageTab";
 import { MemoryTab } from "./MemoryTab";
-import { OverviewTab } from "./OverviewTab";
+import { OthersAgent, OverviewTab } from "./OverviewTab";
 import { PresenceLine } from "./PresenceLine";
 import { useAgent, useDirectRoom, useStop, useWake } from "./queries";
 import { ToolsTab } from "./ToolsTab";
@@ -38,6 +39,7 @@ type Props = {
 export function AgentPage({ agentId, tab, onTab, queue, grants }: Props) {
   const t = useT();
   const agent = useAgent(agentId);
+  const self = useSelf();
   if (agent.isPending) return <AgentSkeleton />;
   if (!agent.data) {
     const words = errorWords(agent.error);
@@ -75,32 +77,38 @@ export function AgentPage({ agentId, tab, onTab, queue, grants }: Props) {
       </div>
     );
   }
+  // Setting up, starting and reading along is for the owner.
+  const mine = agent.data.ownerId === self.id;
   return (
     <Page>
-      <Header agent={agent.data} />
-      <Tabs.Root value={tab} onValueChange={(v) => onTab(v as AgentTab)}>
-        <TabBar label={t("agents.tabs")} all={agentTabs} value={tab} words={(name) => t(`agents.tab.${name}`)} />
-        <Tabs.Content value="overview" className="focus-visible:outline-offset-8">
-          <OverviewTab agent={agent.data} onKey={() => onTab("manage")} queue={queue} />
-        </Tabs.Content>
-        <Tabs.Content value="character" className="focus-visible:outline-offset-8">
-          <CharacterTab key={agent.data.id} agent={agent.data} />
-        </Tabs.Content>
-        <Tabs.Content value="memory" className="focus-visible:outline-offset-8">
-          <MemoryTab agent={agent.data} />
-        </Tabs.Content>
-        <Tabs.Content value="tools" className="focus-visible:outline-offset-8">
-          <ToolsTab agent={agent.data} grants={grants} />
-        </Tabs.Content>
-        <Tabs.Content value="manage" className="focus-visible:outline-offset-8">
-          <ManageTab agent={agent.data} />
-        </Tabs.Content>
-      </Tabs.Root>
+      <Header agent={agent.data} mine={mine} />
+      {mine ? (
+        <Tabs.Root value={tab} onValueChange={(v) => onTab(v as AgentTab)}>
+          <TabBar label={t("agents.tabs")} all={agentTabs} value={tab} words={(name) => t(`agents.tab.${name}`)} />
+          <Tabs.Content value="overview" className="focus-visible:outline-offset-8">
+            <OverviewTab agent={agent.data} onKey={() => onTab("manage")} queue={queue} />
+          </Tabs.Content>
+          <Tabs.Content value="character" className="focus-visible:outline-offset-8">
+            <CharacterTab key={agent.data.id} agent={agent.data} />
+          </Tabs.Content>
+          <Tabs.Content value="memory" className="focus-visible:outline-offset-8">
+            <MemoryTab agent={agent.data} />
+          </Tabs.Content>
+          <Tabs.Content value="tools" className="focus-visible:outline-offset-8">
+            <ToolsTab agent={agent.data} grants={grants} />
+          </Tabs.Content>
+          <Tabs.Content value="manage" className="focus-visible:outline-offset-8">
+            <ManageTab agent={agent.data} />
+          </Tabs.Content>
+        </Tabs.Root>
+      ) : (
+        <OthersAgent agent={agent.data} />
+      )}
     </Page>
   );
 }
 
-function Header({ agent }: { agent: Agent }) {
+function Header({ agent, mine }: { agent: Agent; mine: boolean }) {
   const t = useT();
   const navigate = useNavigate();
   const presence = usePresence(agent.id);
@@ -127,7 +135,7 @@ function Header({ agent }: { agent: Agent }) {
           </h1>
           {off ? <p className="text-side text-text-3">{t("agents.deactivatedLong")}</p> : <PresenceLine agentId={agent.id} long />}
         </div>
-        {!off && (
+        {!off && mine && (
           <div className="flex flex-wrap items-center gap-2">
             <Button
               variant="primary"

@@ -54,6 +54,23 @@ export function OverviewTab({ agent, onKey, queue }: { agent: Agent; onKey: () =
   );
 }
 
+/** What there is to see of somebody else's agent: how to reach it, and what it did in rooms that one shares with it. */
+export function OthersAgent({ agent }: { agent: Agent }) {
+  const t = useT();
+  return (
+    <div>
+      {agent.description && <p className="mb-3 max-w-[65ch] whitespace-pre-wrap break-words">{agent.description}</p>}
+      <p className="mb-8 text-pretty text-side text-text-2">{t("agents.others")}</p>
+      <LetterSection agent={agent} />
+      {agent.runtime !== "external" && (
+        <Section title={t("agents.turns")} hint={t("agents.turnsHint")}>
+          <TurnsTable agentId={agent.id} />
+        </Section>
+      )}
+    </div>
+  );
+}
+
 function HealthSection({ agent }: { agent: Agent }) {
   const t = useT();
   const health = useAgentHealth(agent.id);

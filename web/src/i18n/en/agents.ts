@@ -25,6 +25,7 @@ export const agents = {
   "agents.waking": "Waking {name}",
   "agents.notWoken": "It could not be woken",
   "agents.notWokenHint": "No machine is waiting to start it. Start its bridge with the line on this page.",
+  "agents.others": "Somebody else's agent. You reach it in the rooms that you share with it.",
   "agents.stop": "Stop its bridge",
   "agents.stopping": "{name} is told to stop",
   "agents.notStopped": "It was not stopped",

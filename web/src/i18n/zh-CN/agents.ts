@@ -27,6 +27,7 @@ export const agents: Record<keyof typeof en, string> = {
   "agents.waking": "正在唤醒 {name}",
   "agents.notWoken": "没能唤醒",
   "agents.notWokenHint": "没有机器在等着启动它。请用本页的命令启动它的桥。",
+  "agents.others": "这是别人的智能体。你可以在共同的聊天室里找它。",
   "agents.stop": "停止它的桥",
   "agents.stopping": "已通知 {name} 停止",
   "agents.notStopped": "没有停下来",
