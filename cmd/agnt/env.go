@@ -48,6 +48,7 @@ func readEnv() environment {
 	// Kept as they are: a passphrase may begin or end with a space.
 	e.letter = cli.Env{
 		Home: os.Getenv("RETALK_HOME"), User: os.Getenv("RETALK_USER"), Relay: os.Getenv("RETALK_RELAY"), APIKey: os.Getenv("RETALK_API_KEY"),
+		Dir: os.Getenv("RETALK_DIR"), WatchPeer: os.Getenv("RETALK_WATCH_PEER"),
 		Passphrase: os.Getenv("RETALK_PASSPHRASE"), PassphraseFile: os.Getenv("RETALK_PASSPHRASE_FILE"),
 		SaveMessage: os.Getenv("RETALK_SAVE_MESSAGE"), UserAgent: os.Getenv("RETALK_USER_AGENT"), Login: first("LOGNAME", "USER", "USERNAME"),
 	}

@@ -50,7 +50,7 @@ func (p Program) relay(ctx context.Context, args []string) error {
 		return err
 	}
 	fset := p.flags("relay")
-	addr := fset.String("addr", "127.0.0.1:8766", "")
+	addr := fset.String("addr", cfg.Relay.Addr, "")
 	dir := fset.String("data-dir", ".relay", "")
 	relayFlags(fset, &cfg.Relay)
 	if err := p.parse(fset, args); err != nil {

@@ -65,6 +65,14 @@ func TestL1_RelaySettings(t *testing.T) {
 	if len(r.Audiences) != 2 || r.MaxBody != 2 || r.Timeout.Seconds() != 1.5 || !r.RequireAPIKey || r.Burst() != 7 || r.MaxMailbox != 1000 || r.LetterTTL.Hours() != 720 {
 		t.Errorf("%+v", r)
 	}
+	for want, environ := range map[string][]string{
+		"127.0.0.1:8766": nil, "0.0.0.0:8766": {"RETALK_SERVER_HOST=0.0.0.0"}, "127.0.0.1:9000": {"RETALK_SERVER_PORT=9000"}, "[::1]:9000": {"RETALK_SERVER_HOST=::1", "RETALK_SERVER_PORT=9000"},
+		"10.0.0.1:1": {"RETALK_SERVER_PORT=9000", "AGNTCHAT_RELAY_ADDR=10.0.0.1:1"},
+	} {
+		if c, err := config.Load(environ); err != nil || c.Relay.Addr != want {
+			t.Errorf("%v: %q, %v, want %s", environ, c.Relay.Addr, err, want)
+		}
+	}
 	var b bytes.Buffer
 	slog.New(slog.NewTextHandler(&b, nil)).Info("boot", slog.Any("config", c), slog.Any("relay", r))
 	if strings.Contains(b.String(), "hunter2") {

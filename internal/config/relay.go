@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -13,8 +14,9 @@ import (
 // Relay is what the relay of encrypted letters can be told (docs/relay.md). Limits
 // of 0 are off.
 type Relay struct {
-	Mount     string   `env:"AGNTCHAT_RELAY" envDefault:"on"` // on | off: below /relay of serve and dev
-	Audiences []string `env:"AGNTCHAT_RELAY_AUDIENCE"`        // further addresses by which clients know it
+	Mount     string   `env:"AGNTCHAT_RELAY" envDefault:"on"`                  // on | off: below /relay of serve and dev
+	Audiences []string `env:"AGNTCHAT_RELAY_AUDIENCE"`                         // further addresses by which clients know it
+	Addr      string   `env:"AGNTCHAT_RELAY_ADDR" envDefault:"127.0.0.1:8766"` // where a relay alone listens
 
 	MaxBody       int64         `env:"AGNTCHAT_RELAY_MAX_BODY" envDefault:"1048576"`
 	RateLimit     int           `env:"AGNTCHAT_RELAY_RATE_LIMIT" envDefault:"600"`    // calls a minute of one sender
@@ -77,8 +79,13 @@ var fromRetalk = map[string]string{
 	"RETALK_SERVER_ADMIN_PASSWORD": "AGNTCHAT_RELAY_ADMIN_PASSWORD", "RETALK_SERVER_REQUIRE_API_KEY": "AGNTCHAT_RELAY_REQUIRE_API_KEY",
 }
 
-// adoptRetalk fills variables of the relay that are not set from those of a retalk server.
+// adoptRetalk fills variables of the relay that are not set from those of a retalk server. A host that is not named is this machine, not
+// every network as there.
 func adoptRetalk(environ map[string]string) {
+	host, port := environ["RETALK_SERVER_HOST"], environ["RETALK_SERVER_PORT"]
+	if _, set := environ["AGNTCHAT_RELAY_ADDR"]; !set && (host != "" || port != "") {
+		environ["AGNTCHAT_RELAY_ADDR"] = net.JoinHostPort(cmp.Or(host, "127.0.0.1"), cmp.Or(port, "8766"))
+	}
 	for theirs, ours := range fromRetalk {
 		v, given := environ[theirs]
 		if _, set := environ[ours]; set || !given {

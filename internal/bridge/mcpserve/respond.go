@@ -14,6 +14,7 @@ type Info struct {
 	Instructions string                // for the model; may be empty
 	Hints        map[string]Hints      // by tool; a tool without them has none
 	Meta         func(json.RawMessage) // is given the _meta of each tools/call before the call; may be nil
+	Notices      <-chan string         // is told to the client as messages of its log, over standard output only; may be nil
 }
 
 // Hints are what a client may be told of a tool, so that it asks a person less often (MCP, ToolAnnotations).
@@ -48,6 +49,9 @@ func respond(ctx context.Context, req request, info Info, tools func() []backend
 		result := map[string]any{
 			"protocolVersion": p.ProtocolVersion, "capabilities": map[string]any{"tools": map[string]any{}},
 			"serverInfo": map[string]any{"name": info.Name, "version": info.Version},
+		}
+		if info.Notices != nil {
+			result["capabilities"] = map[string]any{"tools": map[string]any{}, "logging": map[string]any{}}
 		}
 		if info.Instructions != "" {
 			result["instructions"] = info.Instructions

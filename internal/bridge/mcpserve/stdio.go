@@ -28,6 +28,7 @@ func Stdio(ctx context.Context, in io.Reader, out io.Writer, info Info, tools []
 	ctx, cancel := context.WithCancel(ctx)
 	s := &stdio{out: out, running: map[string]context.CancelFunc{}}
 	slots := make(chan struct{}, maxCalls)
+	var told sync.Once
 	defer s.wg.Wait()
 	defer cancel()
 	lines := bufio.NewScanner(in)
@@ -43,6 +44,15 @@ func Stdio(ctx context.Context, in io.Reader, out io.Writer, info Info, tools []
 		switch {
 		case req.Method == "notifications/cancelled":
 			s.cancel(req.Params)
+			continue
+		case req.Method == "notifications/initialized" && info.Notices != nil:
+			told.Do(func() { s.wg.Go(func() { s.tell(ctx, info) }) })
+			continue
+		case req.Method == "logging/setLevel" && info.Notices != nil && len(req.ID) > 0:
+			s.listen(req.Params)
+			if err := s.send(frame(req.ID, answer{result: map[string]any{}})); err != nil {
+				return err
+			}
 			continue
 		case req.Method == "" || len(req.ID) == 0: // an answer, or another notification
 			continue
@@ -82,7 +92,40 @@ type stdio struct {
 
 	mu      sync.Mutex
 	out     io.Writer
+	deaf    bool                          // the client wants graver messages only
 	running map[string]context.CancelFunc // by the request's id as it was written
+}
+
+// tell passes notices on, as messages of level info, until ctx ends.
+func (s *stdio) tell(ctx context.Context, info Info) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case text := <-info.Notices:
+			s.mu.Lock()
+			deaf := s.deaf
+			s.mu.Unlock()
+			if deaf {
+				continue
+			}
+			params := map[string]any{"level": "info", "logger": info.Name, "data": text}
+			if s.send(map[string]any{"jsonrpc": "2.0", "method": "notifications/message", "params": params}) != nil {
+				return
+			}
+		}
+	}
+}
+
+// listen takes the least level that the client wants to hear of (MCP, logging/setLevel).
+func (s *stdio) listen(params json.RawMessage) {
+	var p struct {
+		Level string `json:"level"`
+	}
+	_ = json.Unmarshal(params, &p)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.deaf = p.Level != "" && p.Level != "debug" && p.Level != "info"
 }
 
 func (s *stdio) begin(id string, end context.CancelFunc) {

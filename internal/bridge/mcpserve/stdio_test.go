@@ -72,3 +72,46 @@ func TestL5_ToolsOverStandardInputAndOutput(t *testing.T) {
 		t.Fatalf("%q", metas)
 	}
 }
+
+// Notices become messages of the client's log once it is ready for them, unless it wants graver ones only. A server without notices has no log.
+func TestL5_NoticesOverStandardOutput(t *testing.T) {
+	t.Parallel()
+	in, feed := io.Pipe()
+	out, write := io.Pipe()
+	notices := make(chan string)
+	done := make(chan error, 1)
+	go func() {
+		done <- mcpserve.Stdio(t.Context(), in, write, mcpserve.Info{Name: "letters", Notices: notices}, nil, nil)
+		_ = write.Close()
+	}()
+	lines := bufio.NewScanner(out)
+	next := func(want string) {
+		t.Helper()
+		if !lines.Scan() || !strings.Contains(lines.Text(), want) {
+			t.Fatalf("%s, want %s", lines.Text(), want)
+		}
+	}
+	say := func(request string) {
+		t.Helper()
+		if _, err := io.WriteString(feed, request+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`)
+	next(`"capabilities":{"logging":{},"tools":{}}`)
+	for range 2 { // a client that says it twice hears each notice once
+		say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	}
+	notices <- "one"
+	next(`"method":"notifications/message","params":{"data":"one","level":"info","logger":"letters"}`)
+	say(`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"error"}}`)
+	next(`"id":1,"jsonrpc":"2.0","result":{}`)
+	notices <- "two"
+	notices <- "three"
+	say(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+	next(`"id":2`)
+	_ = feed.Close()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}

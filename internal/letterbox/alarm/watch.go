@@ -285,3 +285,35 @@ func (d *Desk) sweep(registry *spool.Registry) {
 		}
 	}
 }
+
+// NoticeText is what the host of a session is told when a letter of a sender came that its person chose. It has nothing of the letter in it.
+const NoticeText = "[agnt letters] A letter waits for this session. Read it with the tool letters_unread."
+
+// WatchSender calls fn when letters of a sender wait that were not there before, until ctx ends or the session is no longer registered for
+// the user.
+func (d *Desk) WatchSender(ctx context.Context, registry *spool.Registry, from string, fn func()) error {
+	told := ""
+	sense := func() bool { owner, ok := registry.Lookup(d.session); return ok && owner == d.user }
+	err := d.watch(ctx, sense, func(context.Context) error {
+		unread, err := d.Unread()
+		if err != nil {
+			note(d.user.Dir(), d.now(), "watch: %v", err)
+			return nil
+		}
+		last := ""
+		for _, m := range unread {
+			if m.From == from {
+				last = m.key()
+			}
+		}
+		if last != "" && last != told {
+			fn()
+		}
+		told = last
+		return nil
+	})
+	if err != nil && ctx.Err() == nil && !errors.Is(err, errEnded) {
+		return err
+	}
+	return nil
+}

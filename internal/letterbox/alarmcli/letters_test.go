@@ -153,6 +153,34 @@ func TestL5_ToolsForAHostWithoutADoor(t *testing.T) {
 	}
 }
 
+// A host that was told whose letters to watch hears that one came, without a word of it; the identity may be named by its folder.
+func TestL5_WatchedPeerIsTold(t *testing.T) {
+	t.Parallel()
+	p := newPost(t)
+	p.follow()
+	p.env = append(p.env, "RETALK_WATCH_PEER=bob", "RETALK_USER=", "RETALK_DIR="+filepath.Join(p.home, ".retalk", "alice"))
+	c := p.talk(p.agnt, "letter", "mcp")
+	init := c.call(1, "initialize", map[string]any{"protocolVersion": "2025-06-18", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "host", "version": "1"}})
+	if caps, _ := init["capabilities"].(map[string]any); caps["logging"] == nil {
+		t.Fatal(init)
+	}
+	c.send(map[string]any{"jsonrpc": "2.0", "method": "notifications/initialized"})
+	for n, text := range []string{"the first secret", "the second secret"} {
+		p.bob.letter("send", "--peer", "alice", text)
+		line := <-c.lines
+		if !strings.Contains(line, `"method":"notifications/message"`) || !strings.Contains(line, "letters_unread") || strings.Contains(line, "secret") || strings.Contains(line, "bob") {
+			t.Fatalf("told %q", line)
+		}
+		if got, bad := c.tool(2+n, "letters_unread", nil); bad || strings.Count(got, "> "+text+"\n") != 1 {
+			t.Fatal(got)
+		}
+	}
+	p.env = append(p.env, "RETALK_WATCH_PEER=nobody")
+	if out, err := p.run(p.agnt, "letter", "mcp"); err == nil || !strings.Contains(out, "unknown peer 'nobody'") {
+		t.Fatalf("%s, %v", out, err)
+	}
+}
+
 // What an agent sends in a turn that a letter began says so, and how many there were before: in a shell of the session too.
 func TestL5_LettersOfAnAutomaticTurnSayThatTheyAre(t *testing.T) {
 	t.Parallel()

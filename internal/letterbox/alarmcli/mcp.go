@@ -90,6 +90,13 @@ func (r *Runner) mcp(ctx context.Context, c *cli.Call) (err error) {
 		}
 	}
 	info := mcpserve.Info{Name: "agnt-letters", Version: r.Version, Instructions: instructions, Hints: hints, Meta: s.meet}
+	if c.Env.WatchPeer != "" {
+		watching, stop := context.WithCancel(ctx)
+		defer stop()
+		if info.Notices, err = s.watch(watching, c.Env.WatchPeer); err != nil {
+			return err
+		}
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- mcpserve.Stdio(ctx, c.In, c.Out, info, tools, s.use) }()
 	select {
@@ -100,6 +107,42 @@ func (r *Runner) mcp(ctx context.Context, c *cli.Call) (err error) {
 		return nil
 	}
 	return err
+}
+
+// deskAgain is how long a watch waits for a session that is not known yet, or has ended.
+const deskAgain = 2 * time.Second
+
+// watch gives a notice whenever letters of a peer came that the session has not read, until ctx ends.
+func (s *server) watch(ctx context.Context, peer string) (<-chan string, error) {
+	contacts, err := s.call.People(ctx)
+	if err != nil {
+		return nil, err
+	}
+	from, err := contacts.Resolve(peer)
+	if err != nil {
+		return nil, err
+	}
+	notices := make(chan string, 1) // two that nobody took are one
+	go func() {
+		again := time.NewTicker(deskAgain)
+		defer again.Stop()
+		for {
+			if d, err := s.desk(ctx); err == nil {
+				_ = d.WatchSender(ctx, s.registry, from, func() {
+					select {
+					case notices <- alarm.NoticeText:
+					default:
+					}
+				})
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-again.C:
+			}
+		}
+	}()
+	return notices, nil
 }
 
 // enter registers a session of the server's own: the host has no door, so nothing else registers one.

@@ -28,6 +28,8 @@ const (
 type Env struct {
 	Home           string // RETALK_HOME; empty for UserHome/.retalk
 	User           string
+	Dir            string // folder of the identity, where none is named otherwise: what agent-talk's server of tools is told it by
+	WatchPeer      string // whose letters the server of tools tells its host of
 	Relay          string
 	APIKey         string
 	Passphrase     string

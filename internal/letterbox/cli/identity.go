@@ -46,6 +46,8 @@ func (c *Call) selected() (dir string, ok bool) {
 		return filepath.Join(c.home(), c.Get("--user")), true
 	case c.Env.User != "":
 		return filepath.Join(c.home(), c.Env.User), true
+	case c.Env.Dir != "":
+		return c.Env.Dir, true
 	}
 	return "", false
 }

@@ -170,7 +170,7 @@ func overview(commands []Command) string {
 		}
 	}
 	b.WriteString(`
-Who acts (the first match wins): --dir DIR, --user NAME, RETALK_USER. The relay: --relay, RETALK_RELAY, the identity's own,
+Who acts (the first match wins): --dir DIR, --user NAME, RETALK_USER, RETALK_DIR. The relay: --relay, RETALK_RELAY, the identity's own,
 the one of config.json. The passphrase: --passphrase, --passphrase-file, RETALK_PASSPHRASE_FILE, RETALK_PASSPHRASE.
 Also read: RETALK_HOME (default ~/.retalk), RETALK_API_KEY, RETALK_SAVE_MESSAGE, RETALK_USER_AGENT.
 Flags may stand before or after other words, those named here also before the command. Each command explains itself with --help.
