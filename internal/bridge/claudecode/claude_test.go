@@ -137,6 +137,30 @@ func TestB2_ClaudeStopsWhenCancelled(t *testing.T) {
 	}
 }
 
+// TestB2_ClaudeThatHangsIsEnded: a run that says nothing any more does not keep its room for
+// ever. It is told as a time limit, its processes are gone, and the next question is
+// answered.
+func TestB2_ClaudeThatHangsIsEnded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.model.On("hang", fakemodel.Step{Text: "one two three", Gate: make(chan struct{})})
+	b.model.On("next", fakemodel.Step{Text: "Here."})
+	patient := b.opt
+	b.opt.Silence = 5 * time.Second
+	rec := &bridgetest.Record{}
+	_, err := b.open(t).Run(t.Context(), bridgetest.Turn("hang"), rec.Emit)
+	if bridgetest.Code(err) != backend.CodeTimeout {
+		t.Fatalf("error %v", err)
+	}
+	if rec.Text() != "" { // on a very busy machine the CLI may not have come that far
+		b.model.WaitGone()
+	}
+	b.opt = patient
+	if res, err := b.open(t).Run(t.Context(), bridgetest.Turn("next"), func(backend.Event) {}); err != nil || res.Text != "Here." {
+		t.Fatalf("result %+v error %v", res, err)
+	}
+}
+
 func TestB2_ClaudeCrashResumesTheSession(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
