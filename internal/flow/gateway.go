@@ -91,7 +91,7 @@ type Gateway struct {
 	disp    *dispatcher // claims
 	tell    *dispatcher // presence and activity
 	signs   *signCache
-	owed    *owedReturns
+	owed    *owed[turn.Claim]
 	holder  *agentSet // agents that may hold claims: what the sweep looks at
 	hashes  *agentParts
 	budgets *agentSet // agents that may have one
@@ -106,7 +106,7 @@ func NewGateway(db *pg.DB, rooms TurnRooms, bus LiveBus, log *slog.Logger, cfg G
 	cfg = cfg.withDefaults()
 	g := &Gateway{
 		DB: db, Rooms: rooms, Bus: bus, Log: log, cfg: cfg,
-		queue: turn.NewQueue(cfg.MessageLease, cfg.MostTurn, approval.HeldIn("c.agent_id", "c.conversation_id")), reg: newExecutorRegistry(), signs: newSignCache(), owed: &owedReturns{}, holder: newAgentSet(), hashes: newAgentParts(), budgets: newAgentSet(),
+		queue: turn.NewQueue(cfg.MessageLease, cfg.MostTurn, approval.HeldIn("c.agent_id", "c.conversation_id")), reg: newExecutorRegistry(), signs: newSignCache(), owed: &owed[turn.Claim]{}, holder: newAgentSet(), hashes: newAgentParts(), budgets: newAgentSet(),
 	}
 	g.sources, g.asides = []workSource{messageWork{g}}, newAgentSet()
 	g.busy = append(g.busy, turn.RoomsInWork)

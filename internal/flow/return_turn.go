@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
@@ -133,12 +132,12 @@ func (g *Gateway) releaseTurns(ctx context.Context, agent id.Participant, ex id.
 // sweepClaims takes back what lapsed (decision 13). It looks only at agents that
 // may hold claims.
 func (g *Gateway) sweepClaims(ctx context.Context) error {
-	if owed := g.owed.take(); len(owed) > 0 {
+	if back := g.owed.take(); len(back) > 0 {
 		if err := g.DB.Ping(ctx); err != nil { // one look instead of a wait for each
-			g.owed.add(owed...)
+			g.owed.add(back...)
 			return err
 		}
-		for _, c := range owed {
+		for _, c := range back {
 			g.giveBack(ctx, c, false)
 		}
 	}
@@ -158,26 +157,4 @@ func (g *Gateway) sweepClaims(ctx context.Context) error {
 			slog.String("executor_id", c.ExecutorID.String()), slog.Bool("answered", c.AnsweredAt != nil))
 	}
 	return err
-}
-
-// owedReturns are turns that could not be given back for lack of a database.
-type owedReturns struct {
-	mu   sync.Mutex
-	list []turn.Claim
-}
-
-func (o *owedReturns) add(claims ...turn.Claim) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(o.list) < 10_000 { // beyond, the leases end by themselves
-		o.list = append(o.list, claims...)
-	}
-}
-
-func (o *owedReturns) take() []turn.Claim {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	out := o.list
-	o.list = nil
-	return out
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/agntchat/agntchat/internal/access"
@@ -55,7 +54,7 @@ type Tasks struct {
 	cfg     TaskConfig
 	queue   *task.Queue
 	holder  *agentSet
-	owed    *owedTasks
+	owed    *owed[task.Claim]
 	steps   *stepCache
 	answers waiters
 	todo    chan func(context.Context) // what follows from a commit; a full one is left to the sweep
@@ -66,7 +65,7 @@ type Tasks struct {
 func NewTasks(g *Gateway, c *Chat, cfg TaskConfig) *Tasks {
 	cfg = cfg.withDefaults()
 	t := &Tasks{
-		DB: g.DB, Chat: c, Gateway: g, Log: g.Log, cfg: cfg, holder: newAgentSet(), owed: &owedTasks{}, steps: &stepCache{m: map[id.QueueItem]lastStep{}}, todo: make(chan func(context.Context), 1000),
+		DB: g.DB, Chat: c, Gateway: g, Log: g.Log, cfg: cfg, holder: newAgentSet(), owed: &owed[task.Claim]{}, steps: &stepCache{m: map[id.QueueItem]lastStep{}}, todo: make(chan func(context.Context), 1000),
 		queue: task.NewQueue(task.Times{Lease: cfg.Lease, Most: cfg.Most, Accept: cfg.Accept}),
 	}
 	g.Serve(t)
@@ -329,28 +328,6 @@ func (s *Tasks) withdrawTx(ctx context.Context, tx *pg.Tx, t task.Task, stop str
 
 func stopTask(t id.Task, reason string) Command {
 	return Command{Type: "stop_task", Reason: reason, TaskID: t, IssuedAt: time.Now()}
-}
-
-// owedTasks are claims that could not be given back for lack of a database.
-type owedTasks struct {
-	mu   sync.Mutex
-	list []task.Claim
-}
-
-func (o *owedTasks) add(c ...task.Claim) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(o.list) < 10_000 { // beyond, the leases end by themselves
-		o.list = append(o.list, c...)
-	}
-}
-
-func (o *owedTasks) take() []task.Claim {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	out := o.list
-	o.list = nil
-	return out
 }
 
 // complain logs what the next sweep tries again.

@@ -55,11 +55,7 @@ func (a Agent) Mount(r chi.Router) {
 }
 
 func agentID(r *http.Request) (id.Participant, error) {
-	aid, err := id.Parse[id.Participant](chi.URLParam(r, "agent"))
-	if err != nil {
-		return id.Participant{}, fault.ErrNotFound
-	}
-	return aid, nil
+	return pathID[id.Participant](r, "agent")
 }
 
 func (a Agent) present(v view.Agent, mine bool) wire.Agent {

@@ -49,11 +49,7 @@ func (a Approval) Mount(r chi.Router) {
 }
 
 func approvalID(r *http.Request) (id.Approval, error) {
-	aid, err := id.Parse[id.Approval](chi.URLParam(r, "request"))
-	if err != nil {
-		return id.Approval{}, fault.ErrNotFound
-	}
-	return aid, nil
+	return pathID[id.Approval](r, "request")
 }
 
 // optional reads an id that may be missing.
@@ -231,9 +227,9 @@ func (a Approval) grants(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a Approval) revoke(w http.ResponseWriter, r *http.Request) error {
-	g, err := id.Parse[id.Grant](chi.URLParam(r, "grant"))
+	g, err := pathID[id.Grant](r, "grant")
 	if err != nil {
-		return fault.ErrNotFound
+		return err
 	}
 	if err := a.Approvals.RevokeGrant(r.Context(), httpx.Actor(r.Context()), g); err != nil {
 		return err
@@ -276,8 +272,8 @@ func agentPlace(r *http.Request) (p approval.Place, err error) {
 }
 
 func organizationPlace(r *http.Request) (p approval.Place, err error) {
-	if p.OrganizationID, err = id.Parse[id.Organization](chi.URLParam(r, "organization")); err != nil {
-		return p, fault.ErrNotFound
+	if p.OrganizationID, err = pathID[id.Organization](r, "organization"); err != nil {
+		return p, err
 	}
 	return p, nil
 }

@@ -74,9 +74,9 @@ func (b Budget) drop(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (b Budget) resolve(w http.ResponseWriter, r *http.Request) error {
-	sid, err := id.Parse[id.BudgetStop](chi.URLParam(r, "stop"))
+	sid, err := pathID[id.BudgetStop](r, "stop")
 	if err != nil {
-		return fault.ErrNotFound
+		return err
 	}
 	var in wire.BudgetResolve
 	if err := httpx.Decode(w, r, &in); err != nil {
@@ -90,9 +90,9 @@ func (b Budget) resolve(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (b Budget) member(w http.ResponseWriter, r *http.Request) error {
-	mid, err := id.Parse[id.MemberRequest](chi.URLParam(r, "seat"))
+	mid, err := pathID[id.MemberRequest](r, "seat")
 	if err != nil {
-		return fault.ErrNotFound
+		return err
 	}
 	var in wire.MemberResolve
 	if err := httpx.Decode(w, r, &in); err != nil {

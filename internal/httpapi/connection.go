@@ -32,11 +32,7 @@ func (c Connection) Mount(r chi.Router) {
 }
 
 func apiID(r *http.Request) (id.Connection, error) {
-	cid, err := id.Parse[id.Connection](chi.URLParam(r, "api"))
-	if err != nil {
-		return id.Connection{}, fault.ErrNotFound
-	}
-	return cid, nil
+	return pathID[id.Connection](r, "api")
 }
 
 func (c Connection) list(w http.ResponseWriter, r *http.Request) error {

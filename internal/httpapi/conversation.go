@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -52,24 +51,7 @@ func (c Conversation) Mount(r chi.Router) {
 
 // roomID is the room of the path; what is no id is a room that does not exist.
 func roomID(r *http.Request) (id.Conversation, error) {
-	c, err := id.Parse[id.Conversation](chi.URLParam(r, "conversation"))
-	if err != nil {
-		return id.Conversation{}, fault.ErrNotFound
-	}
-	return c, nil
-}
-
-// queryTime reads a cursor of the query; nil when it is absent.
-func queryTime(r *http.Request, key string) (*time.Time, error) {
-	s := r.URL.Query().Get(key)
-	if s == "" {
-		return nil, nil
-	}
-	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
-		return nil, fault.New(fault.Invalid, "invalid", "The cursor is not a time.").With(key, "format", "must be a time as this server prints it, such as 2026-01-31T12:00:00.000000Z")
-	}
-	return &t, nil
+	return pathID[id.Conversation](r, "conversation")
 }
 
 func (c Conversation) present(s flow.SeenRoom) wire.Conversation {
@@ -219,9 +201,9 @@ func (c Conversation) removeMember(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	who, err := id.Parse[id.Participant](chi.URLParam(r, "participant"))
+	who, err := pathID[id.Participant](r, "participant")
 	if err != nil {
-		return fault.ErrNotFound
+		return err
 	}
 	if err := c.Chat.RemoveMember(r.Context(), httpx.Actor(r.Context()), conv, who); err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/httpx"
 	"github.com/agntchat/agntchat/internal/id"
@@ -32,11 +31,7 @@ func (c CredentialRequest) Mount(r chi.Router) {
 }
 
 func credentialRequestID(r *http.Request, param string) (id.CredentialRequest, error) {
-	cid, err := id.Parse[id.CredentialRequest](chi.URLParam(r, param))
-	if err != nil {
-		return id.CredentialRequest{}, fault.ErrNotFound
-	}
-	return cid, nil
+	return pathID[id.CredentialRequest](r, param)
 }
 
 // list is what waits for the caller, or with ?state=given the secrets that they

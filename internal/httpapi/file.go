@@ -59,11 +59,7 @@ func (f File) MountOpen(r chi.Router) {
 }
 
 func fileID(r *http.Request) (id.File, error) {
-	fid, err := id.Parse[id.File](chi.URLParam(r, "file"))
-	if err != nil {
-		return id.File{}, fault.ErrNotFound
-	}
-	return fid, nil
+	return pathID[id.File](r, "file")
 }
 
 func (f File) uploadURL(w http.ResponseWriter, r *http.Request) error {

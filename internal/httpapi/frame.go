@@ -3,13 +3,39 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"time"
+
+	"github.com/go-chi/chi/v5"
 
 	"github.com/agntchat/agntchat/internal/access"
+	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/httpx"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/present"
 )
+
+// pathID is an id of the path; what is no id names nothing that exists.
+func pathID[T id.Parseable[T]](r *http.Request, param string) (T, error) {
+	v, err := id.Parse[T](chi.URLParam(r, param))
+	if err != nil {
+		return v, fault.ErrNotFound
+	}
+	return v, nil
+}
+
+// queryTime reads a cursor of the query; nil when it is absent.
+func queryTime(r *http.Request, key string) (*time.Time, error) {
+	s := r.URL.Query().Get(key)
+	if s == "" {
+		return nil, nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "invalid", "The cursor is not a time.").With(key, "format", "must be a time as this server prints it, such as 2026-01-31T12:00:00.000000Z")
+	}
+	return &t, nil
+}
 
 // onTask is the frame of a change of one task: its id and the body, of at most limit
 // bytes, are read, and it is answered as it is then. Calls without a body have any In.

@@ -51,9 +51,9 @@ func (g GatewayTask) progress(w http.ResponseWriter, r *http.Request) error {
 	}
 	actor, p := httpx.Actor(r.Context()), flow.Progress{Step: in.CurrentStep, Phase: in.Phase, ElapsedMS: int64(in.ElapsedMS)}
 	if in.ExecutorID == "" { // a tool process of a stock bridge knows the task, not the row (bridge 5.3)
-		t, err := id.Parse[id.Task](chi.URLParam(r, "row"))
+		t, err := pathID[id.Task](r, "row")
 		if err != nil {
-			return fault.ErrNotFound
+			return err
 		}
 		if err := g.Tasks.ReportByTask(r.Context(), actor, t, p); err != nil {
 			return err

@@ -117,9 +117,9 @@ func (i Invite) create(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (i Invite) revoke(w http.ResponseWriter, r *http.Request) error {
-	inv, err := id.Parse[id.Invite](chi.URLParam(r, "invite"))
+	inv, err := pathID[id.Invite](r, "invite")
 	if err != nil {
-		return fault.ErrNotFound
+		return err
 	}
 	if err := i.External.RevokeInvite(r.Context(), httpx.Actor(r.Context()), inv); err != nil {
 		return err

@@ -33,11 +33,7 @@ func (k LLMKey) Mount(r chi.Router) {
 }
 
 func keyID(r *http.Request) (id.Credential, error) {
-	kid, err := id.Parse[id.Credential](chi.URLParam(r, "key"))
-	if err != nil {
-		return id.Credential{}, fault.ErrNotFound
-	}
-	return kid, nil
+	return pathID[id.Credential](r, "key")
 }
 
 func (k LLMKey) list(w http.ResponseWriter, r *http.Request) error {

@@ -273,9 +273,9 @@ func (m Me) sessions(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (m Me) revoke(w http.ResponseWriter, r *http.Request) error {
-	sid, err := id.Parse[id.Session](chi.URLParam(r, "session"))
+	sid, err := pathID[id.Session](r, "session")
 	if err != nil {
-		return fault.ErrNotFound
+		return err
 	}
 	if err := m.Identity.RevokeSession(r.Context(), httpx.Actor(r.Context()), sid); err != nil {
 		return err

@@ -164,11 +164,7 @@ func agentMemory(r *http.Request) (id.Participant, id.Memory, error) {
 }
 
 func memoryID(r *http.Request, key string) (id.Memory, error) {
-	mid, err := id.Parse[id.Memory](chi.URLParam(r, key))
-	if err != nil {
-		return mid, fault.ErrNotFound
-	}
-	return mid, nil
+	return pathID[id.Memory](r, key)
 }
 
 func (m Memory) forgetOfAgent(w http.ResponseWriter, r *http.Request) error {

@@ -96,9 +96,9 @@ func (m Message) remove(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	mid, err := id.Parse[id.Message](chi.URLParam(r, "message"))
+	mid, err := pathID[id.Message](r, "message")
 	if err != nil {
-		return fault.ErrNotFound
+		return err
 	}
 	if err := m.Chat.DeleteMessage(r.Context(), httpx.Actor(r.Context()), conv, mid); err != nil {
 		return err

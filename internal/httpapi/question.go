@@ -45,8 +45,8 @@ func (executorRequiredError) Body() (int, any) {
 }
 
 func (q Question) body(w http.ResponseWriter, r *http.Request) (qid id.Query, ex id.Executor, in wire.QueryAnswer, err error) {
-	if qid, err = id.Parse[id.Query](chi.URLParam(r, "query")); err != nil {
-		return qid, ex, in, fault.ErrNotFound
+	if qid, err = pathID[id.Query](r, "query"); err != nil {
+		return qid, ex, in, err
 	}
 	if err = httpx.DecodeLimit(w, r, &in, maxMessageBody); err != nil {
 		return qid, ex, in, err
@@ -143,9 +143,9 @@ func seconds(raw json.RawMessage) time.Duration {
 }
 
 func (q Question) respond(w http.ResponseWriter, r *http.Request) error {
-	sid, err := id.Parse[id.Scope](chi.URLParam(r, "scope"))
+	sid, err := pathID[id.Scope](r, "scope")
 	if err != nil {
-		return fault.ErrNotFound
+		return err
 	}
 	var in wire.ScopeRespond
 	if err := httpx.DecodeLimit(w, r, &in, maxMessageBody); err != nil {

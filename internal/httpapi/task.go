@@ -51,11 +51,7 @@ func (t Task) Mount(r chi.Router) {
 }
 
 func taskID(r *http.Request) (id.Task, error) {
-	t, err := id.Parse[id.Task](chi.URLParam(r, "task"))
-	if err != nil {
-		return t, fault.ErrNotFound
-	}
-	return t, nil
+	return pathID[id.Task](r, "task")
 }
 
 // duplicateError is a 409 without an error key: the caller reads it as a result (bridge 3.1).
@@ -332,9 +328,9 @@ func (t Task) answer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	a, err := id.Parse[id.Ask](chi.URLParam(r, "ask"))
+	a, err := pathID[id.Ask](r, "ask")
 	if err != nil {
-		return fault.ErrNotFound
+		return err
 	}
 	var in wire.TaskAnswer
 	if err := httpx.Decode(w, r, &in); err != nil {

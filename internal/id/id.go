@@ -123,8 +123,11 @@ func New[T interface{ fresh() T }]() T {
 //nolint:unused // New calls it through its constraint
 func (ID[K]) fresh() ID[K] { return ID[K]{uuid.New()} }
 
+// Parseable is every ID, for functions over any kind of them.
+type Parseable[T any] interface{ parse(string) (T, error) }
+
 // Parse reads the canonical form. The error names the kind and not the input.
-func Parse[T interface{ parse(string) (T, error) }](s string) (T, error) {
+func Parse[T Parseable[T]](s string) (T, error) {
 	var zero T
 	return zero.parse(s)
 }
