@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -200,6 +201,25 @@ func TestP1_PostgresComesBackWhenItCanRunAgain(t *testing.T) {
 	}
 	put("postgres", "exec "+filepath.Join(installed.Dir, "postgres")+` "$@"`)
 	expectKept(t, s.URL())
+}
+
+// TestP1_RootGoesOnWithAFolderOfAUser: first without rights, then with sudo.
+func TestP1_RootGoesOnWithAFolderOfAUser(t *testing.T) {
+	t.Parallel()
+	dir := tmp(t)
+	s := start(t, pgembed.Options{DataDir: dir})
+	query(t, s.URL(), fill)
+	stop(t, s)
+	const somebody = 12345
+	if os.Geteuid() == 0 { // who is not root can only show that nothing changes
+		err := filepath.WalkDir(filepath.Join(dir, "pg"), func(path string, _ os.DirEntry, err error) error {
+			return errors.Join(err, os.Lchown(path, somebody, somebody))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	expectKept(t, start(t, pgembed.Options{DataDir: dir}).URL())
 }
 
 func TestRootMayUseItsOwnFolders(t *testing.T) {

@@ -237,7 +237,8 @@ func takesSocket(dir string) bool {
 // root if its path takes a socket, else in the temp folder.
 func makeSocketDir(root string, owner Owner) (string, error) {
 	dir := filepath.Join(root, "run")
-	if !takesSocket(dir) {
+	shared := !takesSocket(dir)
+	if shared {
 		sum := sha256.Sum256([]byte(root))
 		base := os.TempDir()
 		if len(base) > 60 || !takesSocket(base) {
@@ -252,7 +253,9 @@ func makeSocketDir(root string, owner Owner) (string, error) {
 	if err != nil || !info.IsDir() {
 		return "", fmt.Errorf("make socket folder: %s is not a folder", dir)
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() && !owner.Owns(dir) {
+	// In the temp folder anybody may have made it. Below the data folder a user may have, and root goes on with it.
+	mine := !shared && os.Geteuid() == 0
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && !mine && int(st.Uid) != os.Geteuid() && !owner.Owns(dir) {
 		return "", fmt.Errorf("make socket folder: %s belongs to somebody else", dir)
 	}
 	if err := owner.Chown(dir); err != nil {
