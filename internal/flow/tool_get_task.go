@@ -6,6 +6,7 @@ import (
 
 	"github.com/agntchat/agntchat/internal/access"
 	"github.com/agntchat/agntchat/internal/tool"
+	"github.com/agntchat/agntchat/internal/view"
 )
 
 // getTask is ours: how a task stands, with its sub-tasks.
@@ -45,5 +46,14 @@ func (t *TaskTools) runGetTask(ctx context.Context, c ToolCaller, args ToolArgs)
 		subs = append(subs, toolTask(s))
 	}
 	out["subtasks"] = subs
-	return ToolJSON(out)
+	res, err := ToolJSON(out)
+	if err != nil {
+		return res, err
+	}
+	if tainted, err := view.TaskTainted(ctx, t.Tasks.DB, c.Agent.OwnerID, tid); err != nil {
+		return ToolResult{}, err
+	} else if tainted {
+		res.Source = "task " + tid.String()
+	}
+	return res, nil
 }
