@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"strings"
 
 	"github.com/agntchat/agntchat/internal/approval"
 	"github.com/agntchat/agntchat/internal/fault"
@@ -29,8 +30,9 @@ func (s *Approvals) Check(ctx context.Context, c ToolCaller, a ExactAction) (v T
 		AgentID: c.Agent.ID, OrganizationID: c.Agent.OrganizationID, ConversationID: c.Room, TaskID: c.Task, Source: approval.FromTool, ToolName: a.Tool,
 		Action: action, Risk: approval.Risk(a.Risk.String()), Scope: approval.ScopeOf(a.Tool, input), Life: toolLife,
 	}
+	n.Reason = cutText(a.Why, approval.MaxText)
 	if a.Marked {
-		n.Reason = fromOutside
+		n.Reason = cutText(strings.TrimSpace(fromOutside+" "+n.Reason), approval.MaxText)
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
 		v = ToolVerdict{}

@@ -19,7 +19,14 @@ type Tool struct {
 	tool.Spec
 	Handle ToolHandler
 	// Risky gives this very call another risk class than the Spec's. Nil for most.
-	Risky func(ctx context.Context, c ToolCaller, args ToolArgs) (tool.Risk, error)
+	Risky func(ctx context.Context, c ToolCaller, args ToolArgs) (Danger, error)
+}
+
+// Danger is how bad a call can be, and why, for the people who are asked; Why is empty
+// where the call says it.
+type Danger struct {
+	Risk tool.Risk
+	Why  string
 }
 
 // ToolHandler carries a call out.
@@ -139,7 +146,8 @@ type ExactAction struct {
 	Tool   string
 	Input  json.RawMessage // a JSON object, placeholders filled in
 	Risk   tool.Risk
-	Marked bool // asked because untrusted text has entered the turn
+	Why    string // for the people who are asked, when the call does not say it
+	Marked bool   // asked because untrusted text has entered the turn
 }
 
 // ToolVerdict is what a gate says about an action: allowed, pending with the id of

@@ -32,17 +32,17 @@ func (t *APITools) callAPI() Tool {
 			DisplayName: "Call a service", Tags: []string{"custom"}, Risk: tool.Medium, Relevant: hasAPIs, Limits: tool.Limits{PerMinute: 60},
 		},
 		Handle: t.runCallAPI,
-		Risky: func(ctx context.Context, c ToolCaller, args ToolArgs) (tool.Risk, error) {
+		Risky: func(ctx context.Context, c ToolCaller, args ToolArgs) (Danger, error) {
 			_, op, err := t.operation(ctx, c, args)
 			switch {
 			case err != nil:
-				return tool.Medium, err
+				return Danger{}, err
 			case op.Ask:
-				return tool.Critical, nil
+				return Danger{Risk: tool.Critical}, nil
 			case op.Method != http.MethodGet:
-				return tool.High, nil
+				return Danger{Risk: tool.High}, nil
 			}
-			return tool.Medium, nil
+			return Danger{Risk: tool.Medium}, nil
 		},
 	}
 }

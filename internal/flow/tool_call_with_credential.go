@@ -40,11 +40,11 @@ func (t *CredentialTools) call() Tool {
 			DisplayName: "Call a service with a credential", Tags: []string{"credentials"}, Risk: tool.Medium, Limits: tool.Limits{PerMinute: 30},
 		},
 		Handle: t.runCall,
-		Risky: func(_ context.Context, _ ToolCaller, args ToolArgs) (tool.Risk, error) {
+		Risky: func(_ context.Context, _ ToolCaller, args ToolArgs) (Danger, error) {
 			if m := args.Text("method"); m != "" && m != http.MethodGet {
-				return tool.High, nil
+				return Danger{Risk: tool.High}, nil
 			}
-			return tool.Medium, nil
+			return Danger{Risk: tool.Medium}, nil
 		},
 	}
 }

@@ -202,20 +202,20 @@ func (t *Tools) mayName(ctx context.Context, c ToolCaller, args ToolArgs) error 
 
 // ask holds a call that a person has to allow.
 func (t *Tools) ask(ctx context.Context, one Tool, c ToolCaller, args ToolArgs) (ToolResult, error) {
-	risk := one.Risk
+	d := Danger{Risk: one.Risk}
 	if one.Risky != nil {
 		var err error
-		if risk, err = one.Risky(ctx, c, args); err != nil {
+		if d, err = one.Risky(ctx, c, args); err != nil {
 			return ToolResult{}, err
 		}
 	}
-	if !risk.Asks(c.Marked) {
+	if !d.Risk.Asks(c.Marked) {
 		return ToolResult{}, nil
 	}
 	if t.Gate == nil {
 		return refused(fault.Newf(fault.Forbidden, "forbidden", "A person would have to allow %s, and nobody can be asked here.", one.Name)), nil
 	}
-	v, err := t.Gate.Check(ctx, c, ExactAction{Tool: one.Name, Input: args.Raw, Risk: risk, Marked: c.Marked})
+	v, err := t.Gate.Check(ctx, c, ExactAction{Tool: one.Name, Input: args.Raw, Risk: d.Risk, Why: d.Why, Marked: c.Marked})
 	switch {
 	case err != nil:
 		return ToolResult{}, err

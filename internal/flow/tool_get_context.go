@@ -21,6 +21,7 @@ func (t *MemoryTools) getContext() Tool {
 			DisplayName: "Read the context of a room", Tags: []string{"memory"},
 		},
 		Handle: t.runGetContext,
+		Risky:  carries(t.Memories.DB, named),
 	}
 }
 

@@ -20,6 +20,7 @@ func (t *MemoryTools) getContextBrief() Tool {
 			DisplayName: "A room in brief", Tags: []string{"memory"},
 		},
 		Handle: t.runGetContextBrief,
+		Risky:  carries(t.Memories.DB, named),
 	}
 }
 

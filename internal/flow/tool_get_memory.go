@@ -21,6 +21,7 @@ func (t *MemoryTools) getMemory() Tool {
 			DisplayName: "Read the memory of a room", Tags: []string{"memory"},
 		},
 		Handle: t.runGetMemory,
+		Risky:  carries(t.Memories.DB, named),
 	}
 }
 

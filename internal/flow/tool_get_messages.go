@@ -23,6 +23,7 @@ func (p *PlatformTools) getMessages() Tool {
 			DisplayName: "Read messages", Tags: []string{"messaging"},
 		},
 		Handle: p.runGetMessages,
+		Risky:  carries(p.DB, named),
 	}
 }
 

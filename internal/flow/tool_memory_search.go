@@ -27,6 +27,7 @@ func (t *MemoryTools) memorySearch() Tool {
 			DisplayName: "Search memories", Tags: []string{"memory"}, Limits: tool.Limits{PerMinute: 60},
 		},
 		Handle: t.runMemorySearch,
+		Risky:  carries(t.Memories.DB, named),
 	}
 }
 

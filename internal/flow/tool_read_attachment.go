@@ -28,6 +28,14 @@ func (p *PlatformTools) readAttachment() Tool {
 			DisplayName: "Read a file", Tags: []string{"files"}, Limits: tool.Limits{Timeout: 90 * time.Second}, // a long PDF
 		},
 		Handle: p.runReadAttachment,
+		Risky: carries(p.DB, func(ctx context.Context, c ToolCaller, args ToolArgs) (id.Conversation, error) {
+			fid, err := id.Parse[id.File](args.Text("attachment_id"))
+			if err != nil {
+				return id.Conversation{}, errNoAttachment
+			}
+			row, err := p.Files.Get(ctx, c.Agent, fid)
+			return row.ConversationID, noAttachment(err)
+		}),
 	}
 }
 

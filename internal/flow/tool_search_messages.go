@@ -23,6 +23,7 @@ func (p *PlatformTools) searchMessages() Tool {
 			DisplayName: "Search messages", Tags: []string{"messaging"}, Limits: tool.Limits{PerMinute: 30},
 		},
 		Handle: p.runSearchMessages,
+		Risky:  carries(p.DB, named),
 	}
 }
 

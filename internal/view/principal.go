@@ -214,3 +214,23 @@ func OpenMessages(ctx context.Context, q pg.Querier, agent id.Participant) ([]Tu
 func messageIDs(ctx context.Context, q pg.Querier, sql string, args ...any) ([]id.Message, error) {
 	return pg.Column[id.Message](ctx, q, "list triggers", sql, args...)
 }
+
+const listensSQL = `WITH RECURSIVE source (id, parent) AS (
+		SELECT c.id, c.parent_conversation_id FROM conversations c WHERE c.id = $2::uuid
+		UNION SELECT c.id, c.parent_conversation_id FROM source JOIN conversations c ON c.id = source.parent),
+	heard (id, parent) AS (
+		SELECT c.id, c.parent_conversation_id FROM conversations c WHERE c.id = $1::uuid
+		UNION SELECT c.id, c.parent_conversation_id FROM heard JOIN conversations c ON c.id = heard.parent)
+	SELECT EXISTS (SELECT 1 FROM heard JOIN conversation_members m ON m.conversation_id = heard.id LEFT JOIN agents a ON a.id = m.participant_id
+		WHERE a.owner_id IS DISTINCT FROM $3::uuid
+		AND NOT EXISTS (SELECT 1 FROM source JOIN conversation_members n ON n.conversation_id = source.id AND n.participant_id = m.participant_id))`
+
+// ListensOutside reports that somebody may read in a room what was said in another one
+// that they cannot look into: a member of the first or of a room above it, other than the
+// agents of this owner.
+func ListensOutside(ctx context.Context, q pg.Querier, room, source id.Conversation, owner id.Participant) (yes bool, err error) {
+	if err := q.QueryRow(ctx, listensSQL, room, source, owner).Scan(&yes); err != nil {
+		return false, fmt.Errorf("look who listens: %w", err)
+	}
+	return yes, nil
+}
