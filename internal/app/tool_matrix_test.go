@@ -34,6 +34,8 @@ type toolRow struct {
 
 const (
 	bothInRoom = "in in not_found not_found not_found" // the room is read or written by who sits there
+	// What is read of the room would be said where outsiders listen (field.md 35).
+	heldInRoom = "approval_required approval_required not_found not_found not_found"
 	nobody     = "not_found"
 	everyone   = "in"
 	taken      = "forbidden"
@@ -44,10 +46,10 @@ const (
 // columns, {file} a file there, {kin} an agent whom only its owner reaches.
 var toolRows = map[string]toolRow{
 	"send_message":      {`{"conversation_id":"{room}","content":"x"}`, bothInRoom, nobody, taken},
-	"get_messages":      {`{"conversation_id":"{room}"}`, bothInRoom, nobody, taken},
-	"search_messages":   {`{"conversation_id":"{room}","query":"planted"}`, bothInRoom, nobody, taken},
+	"get_messages":      {`{"conversation_id":"{room}"}`, heldInRoom, nobody, taken},
+	"search_messages":   {`{"conversation_id":"{room}","query":"planted"}`, heldInRoom, nobody, taken},
 	"list_members":      {`{"conversation_id":"{room}"}`, bothInRoom, nobody, taken},
-	"read_attachment":   {`{"attachment_id":"{file}"}`, bothInRoom, nobody, taken},
+	"read_attachment":   {`{"attachment_id":"{file}"}`, heldInRoom, nobody, taken},
 	"create_document":   {`{"conversation_id":"{room}","format":"md","filename":"a","content":"x"}`, bothInRoom, nobody, taken},
 	"share_file":        {`{"conversation_id":"{room}","path":"x"}`, "local_tool", "local_tool", taken},
 	"request_member":    {`{"conversation_id":"{room}","participant_id":"{kin}"}`, "in not_found not_found not_found not_found", nobody, taken},
@@ -77,15 +79,15 @@ var toolRows = map[string]toolRow{
 	"claim_next_step":      {`{"queued_task_id":"{task}"}`, notWorking, notWorking, taken},
 	"report_step_progress": {`{"queued_task_id":"{task}","step_id":"a","status":"completed"}`, notWorking, notWorking, taken},
 	"extend_task_plan":     {`{"queued_task_id":"{task}","new_steps":[{"id":"a","title":"x"}]}`, notWorking, notWorking, taken},
-	"get_context":          {`{"conversation_id":"{room}","tier":2}`, bothInRoom, nobody, taken},
-	"get_context_brief":    {`{"conversation_id":"{room}"}`, bothInRoom, nobody, taken},
-	"get_memory":           {`{"conversation_id":"{room}"}`, bothInRoom, nobody, taken},
+	"get_context":          {`{"conversation_id":"{room}","tier":2}`, heldInRoom, nobody, taken},
+	"get_context_brief":    {`{"conversation_id":"{room}"}`, heldInRoom, nobody, taken},
+	"get_memory":           {`{"conversation_id":"{room}"}`, heldInRoom, nobody, taken},
 	// What all agents of the room will be told asks once text from outside was there.
 	"update_memory": {`{"conversation_id":"{room}","changes":{"summary":"x"}}`, "in in not_found not_found approval_required", "not_found not_found not_found not_found approval_required", taken},
 	// Who may ask an agent may have it remember; what is recalled for whom: TestK4_RecallIsFilteredByWhoAsks.
 	"get_agent_memories":  {`{}`, everyone, everyone, taken},
 	"get_family_memories": {`{}`, everyone, everyone, taken},
-	"memory_search":       {`{"query":"planted","conversation_id":"{room}"}`, bothInRoom, nobody, taken},
+	"memory_search":       {`{"query":"planted","conversation_id":"{room}"}`, heldInRoom, nobody, taken},
 	// The first to save is the owner: nobody else replaces that.
 	"save_agent_memory":   {`{"category":"fact","key":"matrix","content":"x"}`, "in memory_exists memory_exists memory_exists memory_exists", "in memory_exists memory_exists memory_exists memory_exists", taken},
 	"forget_memory":       {`{"category":"fact","key":"none"}`, "not_found forbidden forbidden forbidden approval_required", "not_found forbidden forbidden forbidden approval_required", taken},
