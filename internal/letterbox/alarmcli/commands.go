@@ -205,19 +205,30 @@ func (r *Runner) wake(_ context.Context, c *cli.Call) error {
 	case "off":
 		s.Wake, s.WakeCodexIdle = false, false
 	case "show", "":
-		raw, err := json.MarshalIndent(s, "", "  ")
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(c.Out, "%s\n", raw)
-		return err
+		return showSettings(c, s)
 	default:
 		return errors.New("it is on, off or show")
 	}
 	if err := alarm.SaveSettings(user.Dir(), s); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.Err, "Written to %s.\n", filepath.Join(user.Dir(), alarm.SettingsFile))
+	said := "Letters wake no session from now on."
+	if s.Wake {
+		said = "Letters of verified contacts may wake sessions from now on."
+	}
+	c.Say("%s The limits are in %s.", said, filepath.Join(user.Dir(), alarm.SettingsFile))
+	if c.Has("--json") {
+		return showSettings(c, s)
+	}
+	return nil
+}
+
+func showSettings(c *cli.Call, s alarm.Settings) error {
+	raw, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.Out, "%s\n", raw)
 	return err
 }
 

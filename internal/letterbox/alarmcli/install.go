@@ -79,7 +79,11 @@ func (r *Runner) install(c *cli.Call, remove bool) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Show(c.Out); err != nil {
+	show := p.Show
+	if c.Has("--json") {
+		show = p.ShowJSON
+	}
+	if err := show(c.Out); err != nil {
 		return err
 	}
 	switch {

@@ -354,3 +354,30 @@ func TestL5_MonitorOfASession(t *testing.T) {
 		t.Fatalf("%q", line)
 	}
 }
+
+// With --json every command prints JSON, one object a line or one of several lines, or nothing.
+func TestL5_EveryCommandSpeaksJSON(t *testing.T) {
+	t.Parallel()
+	p := newPost(t)
+	p.letter("group", "create", "team", "bob")
+	for _, line := range []string{
+		"id", "id --card", "id --invite-message", "id --invite-reply", "add ADDRESS --peer carol", "verify bob", "contacts", "contacts --show bob", "contacts --remove carol", "send x --peer bob", "send x --group team",
+		"receive --peer bob", "history", "group list", "group members team", "group add team ADDRESS", "group remove team ADDRESS", "group rename team crew", "group leave crew", "group join crew", "share bob --peer bob",
+		"import --inbox --list", "import --inbox", "block bob", "block --list", "block bob --remove", "invite new", "invite list", "invite watch", "sync", "register", "outbox", "outbox --all", "padding", "padding off",
+		"padding on", "config", "follow status", "follow start --peer bob", "follow status", "follow stop", "session start --session z", "session list", "unread --session z", "session end --session z", "session gc",
+		"wake", "wake on", "wake off", "install codex --dry-run", "install codex --check", "install codex", "uninstall codex", "show alice bob",
+	} {
+		args := strings.Split(strings.ReplaceAll(line, "ADDRESS", strings.Repeat("ab", 16)), " ")
+		out, err := p.command(t.Context(), p.agnt, append(append([]string{"letter"}, args...), "--json")...).Output()
+		if err != nil && line != "follow status" && line != "install codex --check" && line != "send x --group team" {
+			t.Errorf("%s: %v", line, err)
+		}
+		for dec := json.NewDecoder(strings.NewReader(string(out))); dec.More(); {
+			var v map[string]any
+			if err := dec.Decode(&v); err != nil {
+				t.Errorf("%s prints %q", line, out)
+				break
+			}
+		}
+	}
+}

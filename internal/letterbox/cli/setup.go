@@ -89,6 +89,14 @@ func (c *Call) initialise(ctx context.Context) error {
 	return nil
 }
 
+// invitation prints what is sent to a person.
+func (c *Call) invitation(text string) error {
+	if c.Has("--json") {
+		return c.line(post.Object{}.Add("text", text).Bytes())
+	}
+	return c.printf("%s", text)
+}
+
 func firstError(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -161,9 +169,9 @@ func (c *Call) id(ctx context.Context) error {
 	}
 	switch {
 	case c.Has("--invite-message"):
-		return c.printf("%s", invitation(me, name, relay, code))
+		return c.invitation(invitation(me, name, relay, code))
 	case c.Has("--invite-reply"):
-		return c.printf("```bash\n# Add me as a contact:\nagnt letter add %s --peer %s --verify\n```", me.Address, quote(firstOf(name, "me")))
+		return c.invitation(fmt.Sprintf("```bash\n# Add me as a contact:\nagnt letter add %s --peer %s --verify\n```", me.Address, quote(firstOf(name, "me"))))
 	case c.Has("--card") && !c.Has("--json"):
 		return c.printf("Name: %s\nFingerprint: %s\nRelay: %s\nVerified: yes\nIdentity key: %s\nSigning key: %s", post.Printable(name, 80), me.Address, relay, me.IdentityKey, me.SigningKey)
 	case c.Has("--json"):

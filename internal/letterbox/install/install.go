@@ -4,6 +4,7 @@ package install
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -95,14 +96,7 @@ func Make(h Host, o Options) (Plan, error) {
 func (p Plan) Show(w io.Writer) error {
 	var b bytes.Buffer
 	for _, c := range p.Changes {
-		verb := "change"
-		switch {
-		case c.Before == nil:
-			verb = "new"
-		case c.After == nil:
-			verb = "remove"
-		}
-		if _, _ = fmt.Fprintf(&b, "%s %s", verb, c.File); c.own {
+		if _, _ = fmt.Fprintf(&b, "%s %s", c.verb(), c.File); c.own {
 			_, _ = fmt.Fprintf(&b, " (%d lines)\n", max(len(lines(string(c.Before))), len(lines(string(c.After)))))
 			continue
 		}
@@ -113,6 +107,34 @@ func (p Plan) Show(w io.Writer) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// ShowJSON is [Plan.Show] for programs: one object a change, with the member lines where those are shown.
+func (p Plan) ShowJSON(w io.Writer) error {
+	for _, c := range p.Changes {
+		line := struct {
+			Change string   `json:"change"` // new, change or remove
+			File   string   `json:"file"`
+			Lines  []string `json:"lines,omitempty"`
+		}{Change: c.verb(), File: c.File}
+		if !c.own {
+			line.Lines = diff(string(c.Before), string(c.After))
+		}
+		if err := json.NewEncoder(w).Encode(line); err != nil {
+			return fmt.Errorf("show changes: %w", err)
+		}
+	}
+	return nil
+}
+
+func (c Change) verb() string {
+	switch {
+	case c.Before == nil:
+		return "new"
+	case c.After == nil:
+		return "remove"
+	}
+	return "change"
 }
 
 // Apply carries a plan out, file by file, each in one step. A file that changed since the plan was made ends it with an error; Apply may be repeated with a new plan.
