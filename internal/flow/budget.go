@@ -110,7 +110,24 @@ func (g *Gateway) setBudgetTx(ctx context.Context, tx *pg.Tx, actor access.Actor
 	}
 	g.budgets.add(agent) // before the commit, so that no claim misses it
 	tx.AfterCommit(func() { g.Wake(agent) })
-	return turn.SetBudgetTx(ctx, tx, agent, tokens, zone, actor.ID)
+	if err := turn.SetBudgetTx(ctx, tx, agent, tokens, zone, actor.ID); err != nil {
+		return err
+	}
+	return g.settleStopTx(ctx, tx, actor, agent, &tokens)
+}
+
+// settleStopTx takes the question about a stop from its owner that another limit, or
+// none, has answered.
+func (g *Gateway) settleStopTx(ctx context.Context, tx *pg.Tx, actor access.Actor, agent id.Participant, limit *int64) error {
+	s, err := turn.SettleStopTx(ctx, tx, agent, limit, actor.ID)
+	if err != nil || s == nil {
+		return err
+	}
+	a, err := view.OneAgent(ctx, tx, agent)
+	if err == nil {
+		tx.Publish(event.UserTopic(a.OwnerID.String()), BudgetStopped{a.OwnerID, *s, a.DisplayName})
+	}
+	return err
 }
 
 // DropBudget takes the bound away.
@@ -120,7 +137,10 @@ func (g *Gateway) DropBudget(ctx context.Context, actor access.Actor, agent id.P
 	}
 	return g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
 		tx.AfterCommit(func() { g.Wake(agent) })
-		return turn.DropBudgetTx(ctx, tx, agent)
+		if err := turn.DropBudgetTx(ctx, tx, agent); err != nil {
+			return err
+		}
+		return g.settleStopTx(ctx, tx, actor, agent, nil)
 	})
 }
 
@@ -151,13 +171,17 @@ func (g *Gateway) ResolveStop(ctx context.Context, actor access.Actor, sid id.Bu
 		if err := access.ManageAgent(actor, access.AgentFacts{ID: a.ID, OwnerID: a.OwnerID, OrganizationIDs: a.OrganizationIDs}); err != nil {
 			return err
 		}
-		if out, err = turn.DecideStopTx(ctx, tx, s, status, actor.ID); err != nil {
-			return err
-		}
+		var to *int64
 		if status == turn.Raised {
+			to = &in.TokensPerDay
 			if in.TokensPerDay <= s.Used {
 				return fault.New(fault.Invalid, "invalid", "This is no more than was used today.").With("tokensPerDay", "range", "more than was used today")
 			}
+		}
+		if out, err = turn.DecideStopTx(ctx, tx, s, status, to, actor.ID); err != nil {
+			return err
+		}
+		if status == turn.Raised {
 			if err := g.setBudgetTx(ctx, tx, actor, s.AgentID, in.TokensPerDay); err != nil {
 				return err
 			}

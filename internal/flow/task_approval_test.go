@@ -295,11 +295,11 @@ func TestT1_S1_WhatWaitsSurvivesTheUpgrade(t *testing.T) {
 		}
 	}
 	d.g.Stop()
-	run("000018_list_answered_asks.down.sql", "000017_know_turns_of_approvals.down.sql", "000016_create_budgets.down.sql", "000014_ask_two_deciders.down.sql", "000013_wait_for_approvals.down.sql")
+	run("000019_keep_what_was_decided.down.sql", "000018_list_answered_asks.down.sql", "000017_know_turns_of_approvals.down.sql", "000016_create_budgets.down.sql", "000014_ask_two_deciders.down.sql", "000013_wait_for_approvals.down.sql")
 	if n := d.Count(`SELECT count(*) FROM asks`); n != 0 {
 		t.Fatalf("%d questions are left", n)
 	}
-	run("000013_wait_for_approvals.up.sql", "000014_ask_two_deciders.up.sql", "000016_create_budgets.up.sql", "000017_know_turns_of_approvals.up.sql", "000018_list_answered_asks.up.sql")
+	run("000013_wait_for_approvals.up.sql", "000014_ask_two_deciders.up.sql", "000016_create_budgets.up.sql", "000017_know_turns_of_approvals.up.sql", "000018_list_answered_asks.up.sql", "000019_keep_what_was_decided.up.sql")
 	d.open()
 	if q := d.asks(v); len(q) != 1 || q[0].ApprovalID != a.ID || q[0].Status != ask.Open {
 		t.Fatalf("it waits on %+v", q)

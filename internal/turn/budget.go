@@ -19,7 +19,7 @@ type Budget struct {
 	Used         int64
 	Day          time.Time // a date
 	EndsAt       time.Time // of the day
-	Stop         *string   // what was said of today's stop: pending | continued | raised | kept; nil: it was not stopped
+	Stop         *string   // what was said of today's stop: pending | continued | raised | lifted | kept; nil: it was not stopped
 }
 
 // Over reports that nothing is begun any more today.
@@ -32,6 +32,7 @@ const (
 	StopPending = "pending"
 	Continued   = "continued" // go on for today
 	Raised      = "raised"    // more for every day
+	Lifted      = "lifted"    // no limit any more
 	Kept        = "kept"      // wait until tomorrow
 )
 
@@ -43,6 +44,7 @@ type Stop struct {
 	TokensPerDay int64
 	Used         int64
 	Status       string
+	RaisedTo     *int64 // of a raised one: the new limit
 	DecidedBy    id.Participant
 	DecidedAt    *time.Time
 	ExpiresAt    time.Time
@@ -106,19 +108,32 @@ func LockStopTx(ctx context.Context, tx *pg.Tx, s id.BudgetStop) (Stop, error) {
 }
 
 // DecideStopTx notes what the owner says to a locked stop. Conflict when that was said
-// before, or the day is over.
-func DecideStopTx(ctx context.Context, tx *pg.Tx, s Stop, status string, by id.Participant) (Stop, error) {
+// before, or the day is over. raisedTo is for Raised alone.
+func DecideStopTx(ctx context.Context, tx *pg.Tx, s Stop, status string, raisedTo *int64, by id.Participant) (Stop, error) {
 	switch {
 	case s.Status != StopPending:
 		return s, fault.New(fault.Conflict, "already_decided", "This was decided before.")
 	case !s.ExpiresAt.After(time.Now()):
 		return s, fault.New(fault.Conflict, "approval_expired", "That day is over: the agent works again.")
 	}
-	out, err := oneStop(ctx, tx, queryDecideStop, s.ID, status, by)
+	out, err := oneStop(ctx, tx, queryDecideStop, s.ID, status, raisedTo, by)
 	if err != nil || out == nil {
 		return s, err
 	}
 	return *out, nil
+}
+
+// SettleStopTx ends the open stop of an agent that another limit, or none (nil), has
+// overtaken; nil when it has none, or is stopped under the other limit too.
+func SettleStopTx(ctx context.Context, tx *pg.Tx, agent id.Participant, limit *int64, by id.Participant) (*Stop, error) {
+	status := Lifted
+	if limit != nil {
+		status = Raised
+		if b, err := BudgetOf(ctx, tx, agent); err != nil || b == nil || b.Over() {
+			return nil, err
+		}
+	}
+	return oneStop(ctx, tx, querySettleStop, agent, status, limit, by)
 }
 
 // WaitingRooms are rooms in which messages wait for the agent, at most 20.
@@ -137,7 +152,7 @@ func oneStop(ctx context.Context, q pg.Querier, sql string, args ...any) (*Stop,
 	return &out[0], nil
 }
 
-const stopColumns = `id, agent_id, day, tokens_per_day, used, status, decided_by, decided_at, expires_at, inserted_at`
+const stopColumns = `id, agent_id, day, tokens_per_day, used, status, raised_to, decided_by, decided_at, expires_at, inserted_at`
 
 const (
 	querySetBudget = `INSERT INTO agent_budgets (agent_id, tokens_per_day, zone, set_by) VALUES ($1::uuid, $2::bigint, $3::text, $4::uuid)
@@ -158,7 +173,10 @@ ON CONFLICT (agent_id, day) DO NOTHING RETURNING ` + stopColumns
 
 	queryLockStop = `SELECT ` + stopColumns + ` FROM budget_stops WHERE id = $1::uuid FOR UPDATE`
 
-	queryDecideStop = `UPDATE budget_stops SET status = $2::text, decided_by = $3::uuid, decided_at = now() WHERE id = $1::uuid RETURNING ` + stopColumns
+	queryDecideStop = `UPDATE budget_stops SET status = $2::text, raised_to = $3::bigint, decided_by = $4::uuid, decided_at = now() WHERE id = $1::uuid RETURNING ` + stopColumns
+
+	querySettleStop = `UPDATE budget_stops SET status = $2::text, raised_to = $3::bigint, decided_by = $4::uuid, decided_at = now()
+WHERE agent_id = $1::uuid AND status = 'pending' AND expires_at > now() RETURNING ` + stopColumns
 
 	queryWaitingRooms = `SELECT DISTINCT conversation_id FROM queued_messages WHERE agent_id = $1::uuid AND lease_until IS NULL LIMIT 20`
 )
