@@ -22,6 +22,14 @@ func (a *App) buildApprovals(ring *secret.Ring, inserter *jobs.Inserter) {
 	a.Approvals.Tasks, a.Tasks.Approvals = a.Tasks, a.Approvals
 }
 
+// toolTitle is what a tool of ours, or of an agent's CLI, does, in English.
+func (a *App) toolTitle(name string) string {
+	if spec, ok := a.Tools.Registry().Lookup(name); ok && spec.DisplayName != "" {
+		return spec.DisplayName
+	}
+	return approval.LocalTitle(name)
+}
+
 // decisionJobs is flow.DecisionJobs over River.
 type decisionJobs struct{ inserter *jobs.Inserter }
 

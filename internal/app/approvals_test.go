@@ -3,7 +3,6 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -289,36 +288,4 @@ func TestS1_ExpiryIsTold(t *testing.T) {
 	if told.ID != second.ID || told.Status != "expired" || told.State != "cancelled" {
 		t.Errorf("told %+v", told)
 	}
-}
-
-// TestS1_AnsweredAsksAreListed: the asked person reads what tasks asked and what came of it, page by page; nobody else does.
-func TestS1_AnsweredAsksAreListed(t *testing.T) {
-	t.Parallel()
-	w := newDeskWorld(t)
-	var tid string
-	w.call(w.owner, "POST", "/api/conversations/"+w.room+"/tasks", map[string]any{"title": "Paint it", "assignedTo": []string{w.agentID}}, 201, &struct{ ID *string }{&tid})
-	if _, err := w.s.DB.Exec(t.Context(), `INSERT INTO asks (id, task_id, agent_id, conversation_id, asked, question, status, answer, answered_by, expires_at, ended_at)
-		SELECT gen_random_uuid(), $1::uuid, a.id, $2::uuid, ARRAY[a.owner_id], 'Question ' || n, CASE n WHEN 1 THEN 'answered' WHEN 2 THEN 'expired' ELSE 'withdrawn' END,
-			CASE n WHEN 1 THEN 'blue' END, CASE n WHEN 1 THEN a.owner_id END, now(), now() - n * interval '1 minute'
-		FROM agents a, generate_series(1, 3) n WHERE a.id = $3::uuid`, tid, w.room, w.agentID); err != nil {
-		t.Fatal(err)
-	}
-	var page struct {
-		Asks []struct {
-			TaskID, Title, Question, Status, EndedAt string
-			Answer                                   *string
-		}
-		HasMore bool
-	}
-	w.call(w.owner, "GET", "/api/me/decisions?state=answered&limit=1", nil, 200, &page)
-	if len(page.Asks) != 1 || !page.HasMore || page.Asks[0].Question != "Question 1" || page.Asks[0].Answer == nil || *page.Asks[0].Answer != "blue" || page.Asks[0].TaskID != tid || page.Asks[0].Title != "Paint it" {
-		t.Fatalf("first page: %+v", page)
-	}
-	before := url.QueryEscape(page.Asks[0].EndedAt)
-	w.call(w.owner, "GET", "/api/me/decisions?state=answered&before="+before, nil, 200, &page)
-	if len(page.Asks) != 1 || page.HasMore || page.Asks[0].Status != "expired" {
-		t.Fatalf("second page: %+v", page)
-	}
-	w.call(w.agent, "GET", "/api/me/decisions?state=answered", nil, 403, nil)
-	w.call(w.owner, "GET", "/api/me/decisions?state=answered&before=never", nil, 422, nil)
 }

@@ -72,7 +72,7 @@ func (a *App) api(r chi.Router) {
 			httpapi.Change{Chat: a.Chat, Online: a.online, Log: log}, httpapi.Stream{Chat: a.Chat, Log: log},
 			httpapi.Gateway{Gateway: a.Gateway, Log: log}, httpapi.AgentTelemetry{Gateway: a.Gateway, Log: log}, files, httpapi.Tool{Tools: a.Tools, Log: log}, httpapi.Connection{Connections: a.connections, Log: log}, httpapi.Usage{Gateway: a.Gateway, Log: log}, httpapi.MCP{Tools: a.Tools, Version: a.opts.Version, Log: log},
 			httpapi.LetterAddress{Identity: a.Identity, Log: log},
-			httpapi.Approval{Approvals: a.Approvals, Log: log}, httpapi.Budget{Gateway: a.Gateway, Approvals: a.Approvals, Log: log}, httpapi.CredentialRequest{Approvals: a.Approvals, Log: log},
+			httpapi.Approval{Approvals: a.Approvals, ToolTitle: a.toolTitle, Log: log}, httpapi.Budget{Gateway: a.Gateway, Approvals: a.Approvals, Log: log}, httpapi.CredentialRequest{Approvals: a.Approvals, Log: log},
 			httpapi.GatewayTask{Tasks: a.Tasks, Log: log}, httpapi.Task{Tasks: a.Tasks, Log: log}, httpapi.Question{Tasks: a.Tasks, Log: log},
 			httpapi.Health{Gateway: a.Gateway, Tasks: a.Tasks, Log: log}, httpapi.Turn{Gateway: a.Gateway, Log: log}, httpapi.Stop{Gateway: a.Gateway, Log: log},
 			httpapi.RoomMemory{Memories: a.Memories, Log: log}, httpapi.Memory{Memories: a.Memories, Log: log}, httpapi.Location{Identity: a.Identity, Log: log},

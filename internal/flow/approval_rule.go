@@ -31,42 +31,45 @@ func (s *Approvals) mayRule(ctx context.Context, actor access.Actor, p approval.
 }
 
 // Rule is the rule of a place; nil where one person decides.
-func (s *Approvals) Rule(ctx context.Context, actor access.Actor, p approval.Place) (*approval.Rule, error) {
+func (s *Approvals) Rule(ctx context.Context, actor access.Actor, p approval.Place) (*view.ApprovalRule, error) {
 	if err := s.mayRule(ctx, actor, p); err != nil {
 		return nil, err
 	}
-	list, err := approval.RulesOf(ctx, s.DB, p)
-	if err != nil || len(list) == 0 {
-		return nil, err
-	}
-	return &list[0], nil
+	return view.RuleAt(ctx, s.DB, p)
 }
 
 // SetRule demands two different people from a risk on. Requests that are open stay
 // as they were asked.
-func (s *Approvals) SetRule(ctx context.Context, actor access.Actor, p approval.Place, r approval.Rule) (approval.Rule, error) {
+func (s *Approvals) SetRule(ctx context.Context, actor access.Actor, p approval.Place, r approval.Rule) (out *view.ApprovalRule, err error) {
 	if err := s.mayRule(ctx, actor, p); err != nil {
-		return r, err
+		return nil, err
 	}
 	slices.SortFunc(r.Deciders, func(a, b id.Participant) int { return compareText(a.String(), b.String()) })
 	r.Deciders, r.SetBy = slices.Compact(r.Deciders), actor.ID
 	if err := r.Check(); err != nil {
-		return r, err
+		return nil, err
 	}
 	known, err := view.Reachable(ctx, s.DB, actor.ID, actor.OwnerID, actor.OrganizationID, r.Deciders)
 	if err != nil {
-		return r, err
+		return nil, err
 	}
 	people, err := view.ActivePeople(ctx, s.DB, r.Deciders)
 	if err != nil {
-		return r, err
+		return nil, err
 	}
 	for _, d := range r.Deciders {
 		if _, ok := known[d]; (!ok && d != actor.ID) || !slices.Contains(people, d) {
-			return r, fault.New(fault.Invalid, "invalid", "Only people can decide.").With("deciderIds", "unknown", d.String())
+			return nil, fault.New(fault.Invalid, "invalid", "Only people can decide.").With("deciderIds", "unknown", d.String())
 		}
 	}
-	return r, s.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error { return approval.SetRuleTx(ctx, tx, p, r) })
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
+		if err := approval.SetRuleTx(ctx, tx, p, r); err != nil {
+			return err
+		}
+		out, err = view.RuleAt(ctx, tx, p)
+		return err
+	})
+	return out, err
 }
 
 // DropRule lets one person decide again.

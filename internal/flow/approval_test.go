@@ -205,7 +205,7 @@ func TestS1_OnlyThoseWhoWereAskedDecide(t *testing.T) {
 		if list, err := d.s.Pending(t.Context(), who); err != nil || len(list) != 0 {
 			t.Errorf("%s sees %d, %v", who.DisplayName, len(list), err)
 		}
-		if list, err := d.s.History(t.Context(), who, nil, 10); err != nil || len(list) != 0 {
+		if list, err := d.s.PastDecisions(t.Context(), who, nil, 10); (err == nil) != who.IsPerson() || len(list) != 0 {
 			t.Errorf("%s sees a history of %d, %v", who.DisplayName, len(list), err)
 		}
 	}

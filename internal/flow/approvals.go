@@ -112,14 +112,6 @@ func (s *Approvals) Pending(ctx context.Context, actor access.Actor) ([]view.App
 	return view.PendingApprovals(ctx, s.DB, actor.ID)
 }
 
-// History is what was decided or ended, newest first.
-func (s *Approvals) History(ctx context.Context, actor access.Actor, before *time.Time, limit int) ([]view.Approval, error) {
-	if !actor.IsPerson() {
-		return nil, nil
-	}
-	return view.ApprovalHistory(ctx, s.DB, actor.ID, before, limit)
-}
-
 // Decisions is everything that waits for the caller (desktop 5.22).
 func (s *Approvals) Decisions(ctx context.Context, actor access.Actor) ([]view.Decision, error) {
 	if err := access.RequirePerson(actor); err != nil {
@@ -128,12 +120,13 @@ func (s *Approvals) Decisions(ctx context.Context, actor access.Actor) ([]view.D
 	return view.Decisions(ctx, s.DB, actor.ID)
 }
 
-// AskHistory is what tasks asked the caller and what came of it, newest first.
-func (s *Approvals) AskHistory(ctx context.Context, actor access.Actor, before *time.Time, limit int) ([]view.AnsweredAsk, error) {
+// PastDecisions is what waited for the caller and what came of it, newest first; below
+// nil is the newest page.
+func (s *Approvals) PastDecisions(ctx context.Context, actor access.Actor, below *view.PastMark, limit int) ([]view.PastDecision, error) {
 	if err := access.RequirePerson(actor); err != nil {
 		return nil, err
 	}
-	return view.AskHistory(ctx, s.DB, actor.ID, before, limit)
+	return view.PastDecisions(ctx, s.DB, actor.ID, below, limit)
 }
 
 // Grants are the standing yeses that the caller gave.

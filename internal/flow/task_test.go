@@ -372,15 +372,16 @@ func TestT1_ParkedRunIsWokenOnceByItsAnswer(t *testing.T) {
 	if won != 1 {
 		t.Fatalf("%d answers were taken", won)
 	}
-	over, err := view.AskHistory(t.Context(), b.DB, ada.ID, nil, 10)
-	if err != nil || len(over) != 1 || over[0].Question != "Red or blue?" || over[0].Title != "Paint it" || over[0].Status != "answered" ||
-		!strings.HasPrefix(*over[0].Answer, "blue ") || over[0].AnsweredBy != ada.ID || *over[0].AnsweredByName == "" || over[0].AgentID != bot.ID {
-		t.Errorf("history: %+v %v", over, err)
+	over, err := view.PastDecisions(t.Context(), b.DB, ada.ID, nil, 10)
+	if err != nil || len(over) != 1 || over[0].Question != "Red or blue?" || over[0].Title != "Paint it" || over[0].Outcome != "answered" ||
+		!strings.HasPrefix(*over[0].Answer, "blue ") || over[0].DecidedBy != ada.ID || *over[0].DecidedByName == "" || over[0].AgentID != bot.ID {
+		t.Fatalf("history: %+v %v", over, err)
 	}
-	if older, err := view.AskHistory(t.Context(), b.DB, ada.ID, &over[0].EndedAt, 10); err != nil || len(older) != 0 {
+	oldest := over[0].Mark()
+	if older, err := view.PastDecisions(t.Context(), b.DB, ada.ID, &oldest, 10); err != nil || len(older) != 0 {
 		t.Errorf("before the oldest: %+v %v", older, err)
 	}
-	if hers, err := view.AskHistory(t.Context(), b.DB, eve.ID, nil, 10); err != nil || len(hers) != 0 {
+	if hers, err := view.PastDecisions(t.Context(), b.DB, eve.ID, nil, 10); err != nil || len(hers) != 0 {
 		t.Errorf("a stranger's history: %+v %v", hers, err)
 	}
 	again := s.nextTask()

@@ -1,10 +1,14 @@
 package httpapi
 
 import (
+	"encoding/base64"
+	"encoding/binary"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
 
 	"github.com/agntchat/agntchat/internal/approval"
 	"github.com/agntchat/agntchat/internal/fault"
@@ -12,6 +16,7 @@ import (
 	"github.com/agntchat/agntchat/internal/httpx"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/present"
+	"github.com/agntchat/agntchat/internal/view"
 	"github.com/agntchat/agntchat/internal/wire"
 )
 
@@ -19,6 +24,7 @@ import (
 // 4.9; docs/protocol.md 9).
 type Approval struct {
 	Approvals *flow.Approvals
+	ToolTitle func(tool string) string // what a tool does, in English
 	Log       *slog.Logger
 }
 
@@ -172,30 +178,13 @@ func (a Approval) release(w http.ResponseWriter, r *http.Request) error {
 	return httpx.JSON(w, http.StatusOK, wire.Acked{Status: "released"})
 }
 
-// list is what waits for the caller, or with ?state=decided what is over.
+// list is what waits for the caller.
 func (a Approval) list(w http.ResponseWriter, r *http.Request) error {
-	actor := httpx.Actor(r.Context())
-	if r.URL.Query().Get("state") != "decided" {
-		list, err := a.Approvals.Pending(r.Context(), actor)
-		if err != nil {
-			return err
-		}
-		return httpx.JSON(w, http.StatusOK, present.PermissionRequests(list, false))
-	}
-	before, err := queryTime(r, "before")
+	list, err := a.Approvals.Pending(r.Context(), httpx.Actor(r.Context()))
 	if err != nil {
 		return err
 	}
-	limit := httpx.Limit(r, 50, 100)
-	list, err := a.Approvals.History(r.Context(), actor, before, limit+1)
-	if err != nil {
-		return err
-	}
-	more := len(list) > limit
-	if more {
-		list = list[:limit]
-	}
-	return httpx.JSON(w, http.StatusOK, present.PermissionRequests(list, more))
+	return httpx.JSON(w, http.StatusOK, present.PermissionRequests(list))
 }
 
 func (a Approval) resolve(w http.ResponseWriter, r *http.Request) error {
@@ -223,7 +212,7 @@ func (a Approval) grants(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(w, http.StatusOK, present.ApprovalGrants(list))
+	return httpx.JSON(w, http.StatusOK, present.ApprovalGrants(list, a.ToolTitle))
 }
 
 func (a Approval) revoke(w http.ResponseWriter, r *http.Request) error {
@@ -237,10 +226,10 @@ func (a Approval) revoke(w http.ResponseWriter, r *http.Request) error {
 	return httpx.NoContent(w)
 }
 
-// decisions is what waits for the caller, or with ?state=answered the questions of tasks that are over.
+// decisions is what waits for the caller, or with ?state=decided what is over.
 func (a Approval) decisions(w http.ResponseWriter, r *http.Request) error {
-	if r.URL.Query().Get("state") == "answered" {
-		return a.answered(w, r)
+	if r.URL.Query().Get("state") == "decided" {
+		return a.decided(w, r)
 	}
 	list, err := a.Approvals.Decisions(r.Context(), httpx.Actor(r.Context()))
 	if err != nil {
@@ -249,21 +238,44 @@ func (a Approval) decisions(w http.ResponseWriter, r *http.Request) error {
 	return httpx.JSON(w, http.StatusOK, present.Decisions(list))
 }
 
-func (a Approval) answered(w http.ResponseWriter, r *http.Request) error {
-	before, err := queryTime(r, "before")
+func (a Approval) decided(w http.ResponseWriter, r *http.Request) error {
+	below, err := readMark(r.URL.Query().Get("before"))
 	if err != nil {
 		return err
 	}
 	limit := httpx.Limit(r, 50, 100)
-	list, err := a.Approvals.AskHistory(r.Context(), httpx.Actor(r.Context()), before, limit+1)
+	list, err := a.Approvals.PastDecisions(r.Context(), httpx.Actor(r.Context()), below, limit+1)
 	if err != nil {
 		return err
 	}
-	more := len(list) > limit
-	if more {
-		list = list[:limit]
+	out := wire.PastDecisions{Decisions: make([]wire.PastDecision, min(len(list), limit))}
+	for n := range out.Decisions {
+		out.Decisions[n] = present.PastDecision(list[n])
 	}
-	return httpx.JSON(w, http.StatusOK, present.AnsweredAsks(list, more))
+	if len(list) > limit {
+		next := writeMark(list[limit-1].Mark())
+		out.Next = &next
+	}
+	return httpx.JSON(w, http.StatusOK, out)
+}
+
+// A mark is 8 bytes of microseconds since 1970, as the database counts them, and 16 of the id.
+const markSize = 24
+
+func writeMark(m view.PastMark) string {
+	return base64.RawURLEncoding.EncodeToString(append(binary.BigEndian.AppendUint64(nil, uint64(m.EndedAt.UnixMicro())), m.ID[:]...)) //nolint:gosec // back and forth, whatever its sign
+}
+
+// readMark is nil for an empty one.
+func readMark(s string) (*view.PastMark, error) {
+	if s == "" {
+		return nil, nil //nolint:nilnil // nil is the newest page
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil || len(raw) != markSize {
+		return nil, fault.New(fault.Invalid, "invalid", "This is no cursor of this list.").With("before", "format", "must be `next` of an earlier page")
+	}
+	return &view.PastMark{EndedAt: time.UnixMicro(int64(binary.BigEndian.Uint64(raw))), ID: uuid.UUID(raw[8:])}, nil //nolint:gosec // as above
 }
 
 func agentPlace(r *http.Request) (p approval.Place, err error) {
@@ -301,7 +313,7 @@ func (a Approval) setRule(of placeOf) httpx.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		var in wire.ApprovalRule
+		var in wire.ApprovalRuleSet
 		if err := httpx.Decode(w, r, &in); err != nil {
 			return err
 		}
@@ -317,7 +329,7 @@ func (a Approval) setRule(of placeOf) httpx.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		return httpx.JSON(w, http.StatusOK, present.ApprovalRule(&out))
+		return httpx.JSON(w, http.StatusOK, present.ApprovalRule(out))
 	}
 }
 

@@ -49,26 +49,34 @@ func PermissionAsked(a view.Approval) wire.PermissionRequest {
 	return out
 }
 
-// PermissionRequests is a list of requests; more tells that older ones exist.
-func PermissionRequests(list []view.Approval, more bool) wire.PermissionRequests {
-	out := wire.PermissionRequests{Requests: make([]wire.PermissionRequest, len(list)), HasMore: more}
+// PermissionRequests is a list of requests.
+func PermissionRequests(list []view.Approval) wire.PermissionRequests {
+	out := wire.PermissionRequests{Requests: make([]wire.PermissionRequest, len(list))}
 	for n, a := range list {
 		out.Requests[n] = PermissionRequest(a)
 	}
 	return out
 }
 
-// ApprovalGrants is a list of standing yeses.
-func ApprovalGrants(list []view.Grant) wire.ApprovalGrants {
+// ApprovalGrants is a list of standing yeses; title says what a tool does, in English.
+func ApprovalGrants(list []view.Grant, title func(tool string) string) wire.ApprovalGrants {
 	out := wire.ApprovalGrants{Grants: make([]wire.ApprovalGrant, len(list))}
 	for n, g := range list {
+		room := idPtr(g.ConversationID)
+		if g.RoomGone {
+			room = nil
+		}
 		out.Grants[n] = wire.ApprovalGrant{
-			ID: g.ID.String(), AgentID: g.AgentID.String(), AgentName: g.AgentName, ToolName: g.ToolName, ScopeKind: string(g.Kind), ScopeFacet: g.Facet,
-			ConversationID: idPtr(g.ConversationID), ConversationTitle: g.ConversationTitle, Uses: g.Uses, LastUsedAt: wire.AtOrNil(g.LastUsedAt),
-			ExpiresAt: wire.At(g.ExpiresAt), InsertedAt: wire.At(g.InsertedAt),
+			ID: g.ID.String(), AgentID: g.AgentID.String(), AgentName: g.AgentName, ToolName: g.ToolName, ToolTitle: title(g.ToolName), ScopeKind: string(g.Kind), ScopeFacet: g.Facet,
+			Covers: g.Words(), Action: g.Action, ActionCut: g.ActionCut, ConversationID: room, ConversationTitle: g.ConversationTitle, RoomGone: g.RoomGone,
+			GrantedBy: named(g.GrantedBy, g.GrantedByName), Uses: g.Uses, LastUsedAt: wire.AtOrNil(g.LastUsedAt), ExpiresAt: wire.At(g.ExpiresAt), InsertedAt: wire.At(g.InsertedAt),
 		}
 	}
 	return out
+}
+
+func named(who id.Participant, name string) wire.NamedPerson {
+	return wire.NamedPerson{ID: who.String(), DisplayName: name}
 }
 
 // GatewayApproval is a claimed decision (docs/protocol.md 9).
@@ -88,7 +96,7 @@ func GatewayApproval(d flow.ApprovalDelivery) wire.GatewayApproval {
 // CredentialRequest is a question for a secret; the secret is in no answer.
 func CredentialRequest(c view.Credential) wire.CredentialRequest {
 	return wire.CredentialRequest{
-		ID: c.ID.String(), AgentID: c.AgentID.String(), AgentName: &c.AgentName, OwnerID: c.OwnerID.String(), ConversationID: idPtr(c.ConversationID), Label: c.Label,
+		ID: c.ID.String(), AgentID: c.AgentID.String(), AgentName: &c.AgentName, OwnerID: c.OwnerID.String(), ConversationID: idPtr(c.ConversationID), RoomTitle: c.ConversationTitle, Label: c.Label,
 		Reason: textOrNil(c.Reason), Endpoint: c.Endpoint, AuthMode: c.AuthMode, Status: string(c.Status), CredentialID: idPtr(c.CredentialID), ExpiresAt: wire.At(c.ExpiresAt),
 		InsertedAt: wire.At(c.InsertedAt), TaskID: idPtr(c.TaskID), Fingerprint: c.Fingerprint, Uses: c.Uses, LastUsedAt: wire.AtOrNil(c.LastUsedAt),
 	}
@@ -108,24 +116,37 @@ func Decisions(list []view.Decision) wire.Decisions {
 	out := wire.Decisions{Decisions: make([]wire.Decision, len(list))}
 	for n, d := range list {
 		out.Decisions[n] = wire.Decision{
-			Kind: d.Kind, ID: d.Kind + ":" + d.SourceID.String(), SourceID: d.SourceID.String(), ConversationID: idPtr(d.ConversationID), TaskID: idPtr(d.TaskID),
+			Kind: d.Kind, ID: d.Kind + ":" + d.SourceID.String(), SourceID: d.SourceID.String(), ConversationID: idPtr(d.ConversationID), RoomTitle: d.RoomTitle, TaskID: idPtr(d.TaskID),
 			Agent: &wire.DecisionAgent{ID: d.AgentID.String(), DisplayName: &d.AgentName}, InsertedAt: wire.At(d.InsertedAt),
 			Description: textOrNil(d.Description), Question: textOrNil(d.Question), Label: textOrNil(d.Label), ToolName: textOrNil(d.ToolName), Title: textOrNil(d.Title),
-			Options: d.Options, DefaultValue: d.DefaultValue, ExpiresAt: wire.At(d.ExpiresAt), Used: d.Used, TokensPerDay: d.TokensPerDay,
+			Options: d.Options, Field: d.Field, DefaultValue: d.DefaultValue, ExpiresAt: wire.At(d.ExpiresAt), Used: d.Used, TokensPerDay: d.TokensPerDay,
 		}
 	}
 	return out
 }
 
-// AnsweredAsks are questions of tasks that are over.
-func AnsweredAsks(list []view.AnsweredAsk, more bool) wire.AnsweredAsks {
-	out := wire.AnsweredAsks{Asks: make([]wire.AnsweredAsk, len(list)), HasMore: more}
-	for n, k := range list {
-		out.Asks[n] = wire.AnsweredAsk{
-			ID: k.ID.String(), TaskID: k.TaskID.String(), Title: k.Title, ConversationID: k.ConversationID.String(), AgentID: k.AgentID.String(), AgentName: k.AgentName,
-			Question: k.Question, Status: k.Status, Answer: k.Answer, AnsweredBy: idPtr(k.AnsweredBy), AnsweredByName: k.AnsweredByName,
-			EndedAt: wire.At(k.EndedAt), InsertedAt: wire.At(k.InsertedAt),
+// PastDecision is what waited for a person and is over.
+func PastDecision(d view.PastDecision) wire.PastDecision {
+	out := wire.PastDecision{
+		Kind: d.Kind, ID: d.Kind + ":" + d.SourceID.String(), SourceID: d.SourceID.String(), Outcome: d.Outcome, Agent: named(d.AgentID, d.AgentName),
+		ConversationID: idPtr(d.ConversationID), ConversationTitle: d.ConversationTitle, TaskID: idPtr(d.TaskID), InsertedAt: wire.At(d.InsertedAt), EndedAt: wire.At(d.EndedAt),
+		Title: textOrNil(d.Title), Description: textOrNil(d.Reason), Question: textOrNil(d.Question), Options: d.Options, Answer: d.Answer, Label: textOrNil(d.Label),
+		ParticipantID: idPtr(d.ParticipantID), ParticipantType: d.ParticipantKind, Endpoint: d.Endpoint, Fingerprint: d.Fingerprint, TakenAway: d.SecretGone,
+		Used: d.Used, TokensPerDay: d.TokensPerDay, RaisedTo: d.RaisedTo,
+	}
+	if !d.DecidedBy.IsZero() {
+		who := named(d.DecidedBy, *d.DecidedByName)
+		out.DecidedBy = &who
+	}
+	switch {
+	case d.Approval != nil:
+		r := PermissionRequest(*d.Approval)
+		out.Request = &r
+		if d.GrantExpiresAt != nil {
+			out.Grant = &wire.PastGrant{ID: d.GrantID.String(), Uses: *d.Uses, ExpiresAt: wire.At(*d.GrantExpiresAt), RevokedAt: wire.AtOrNil(d.GrantRevokedAt)}
 		}
+	default:
+		out.Uses = d.Uses
 	}
 	return out
 }
@@ -138,11 +159,17 @@ func textOrNil(s string) *string {
 }
 
 // ApprovalRule says who decides at a place; nil where one person does.
-func ApprovalRule(r *approval.Rule) wire.ApprovalRuleAnswer {
+func ApprovalRule(r *view.ApprovalRule) wire.ApprovalRuleAnswer {
 	if r == nil {
 		return wire.ApprovalRuleAnswer{}
 	}
-	return wire.ApprovalRuleAnswer{Rule: &wire.ApprovalRule{LeastRisk: string(r.LeastRisk), DeciderIDs: id.Strings(r.Deciders)}}
+	out := &wire.ApprovalRule{
+		LeastRisk: string(r.LeastRisk), DeciderIDs: id.Strings(r.Deciders), Deciders: make([]wire.NamedPerson, len(r.Deciders)), SetBy: named(r.SetBy, r.SetByName), UpdatedAt: wire.At(r.UpdatedAt),
+	}
+	for n, d := range r.Deciders {
+		out.Deciders[n] = named(d, r.DeciderNames[n])
+	}
+	return wire.ApprovalRuleAnswer{Rule: out}
 }
 
 // MemberRequest is a question to let somebody into a room.

@@ -39,9 +39,7 @@ const (
 	oneApprovalSQL = approvalSQL + ` WHERE a.id = $1::uuid`
 	// What a person has to decide, what ends first on top.
 	pendingApprovalsSQL = approvalSQL + ` WHERE a.approvers @> ARRAY[$1::uuid] AND a.status = 'pending' AND a.expires_at > clock_timestamp() ORDER BY a.expires_at, a.id LIMIT 500`
-	// What is over, newest first. Uses of a standing yes are counted at the yes.
-	approvalHistorySQL = approvalSQL + ` WHERE a.approvers @> ARRAY[$1::uuid] AND a.status <> 'pending' AND (a.decided_by IS NOT NULL OR a.grant_id IS NULL)
-		AND ($2::timestamptz IS NULL OR a.decided_at < $2::timestamptz) ORDER BY a.decided_at DESC, a.id LIMIT $3::int`
+	approvalsByIDSQL    = approvalSQL + ` WHERE a.id = ANY($1::uuid[])`
 )
 
 // OneApproval reads a request; fault.ErrNotFound when there is none.
@@ -59,11 +57,6 @@ func OneApproval(ctx context.Context, q pg.Querier, aid id.Approval) (Approval, 
 // PendingApprovals is what a person has to decide, at most 500.
 func PendingApprovals(ctx context.Context, q pg.Querier, person id.Participant) ([]Approval, error) {
 	return approvals(ctx, q, pendingApprovalsSQL, person)
-}
-
-// ApprovalHistory is what is over, newest first; before nil is the newest page.
-func ApprovalHistory(ctx context.Context, q pg.Querier, person id.Participant, before *time.Time, limit int) ([]Approval, error) {
-	return approvals(ctx, q, approvalHistorySQL, person, before, limit)
 }
 
 func approvals(ctx context.Context, q pg.Querier, sql string, args ...any) ([]Approval, error) {
@@ -97,34 +90,18 @@ func ActivePeople(ctx context.Context, q pg.Querier, ids []id.Participant) ([]id
 	return pg.Column[id.Participant](ctx, q, "find deciders", activeDecidersSQL, id.Strings(ids))
 }
 
-// Grant is a standing yes with the names that people read.
-type Grant struct {
-	approval.Grant
-	AgentName         string
-	ConversationTitle *string
-}
-
-const grantsSQL = `SELECT g.id, g.agent_id, g.granted_by, g.tool_name, g.kind, g.facet, g.action_hash, g.conversation_id, g.uses, g.last_used_at, g.expires_at, g.revoked_at, g.inserted_at,
-	p.display_name AS agent_name, c.title AS conversation_title
-	FROM approval_grants g JOIN participants p ON p.id = g.agent_id AND p.status <> 'deleted' LEFT JOIN conversations c ON c.id = g.conversation_id
-	WHERE g.granted_by = $1::uuid AND g.revoked_at IS NULL AND g.expires_at > clock_timestamp() ORDER BY g.inserted_at DESC, g.id LIMIT 1000`
-
-// Grants are the standing yeses that a person gave and that live, newest first.
-func Grants(ctx context.Context, q pg.Querier, person id.Participant) ([]Grant, error) {
-	return pg.Rows[Grant](ctx, q, "list grants", grantsSQL, person)
-}
-
 // Credential is a question for a secret with the agent's name.
 type Credential struct {
 	approval.Credential
-	AgentName string
-	HasSecret bool // it was given, and not taken away again
+	AgentName         string
+	ConversationTitle *string
+	HasSecret         bool // it was given, and not taken away again
 }
 
 const credentialSQL = `SELECT r.id, r.organization_id, r.agent_id, r.owner_id, r.conversation_id, r.task_id, r.label, r.reason, r.endpoint, r.auth_mode, r.auth_header, r.status,
 	r.credential_id, r.fingerprint, r.resolved_at, r.last_used_at, r.uses, r.expires_at, r.inserted_at, (r.status = 'pending' AND r.expires_at <= clock_timestamp()) AS overdue,
-	p.display_name AS agent_name, r.sealed IS NOT NULL AS has_secret
-	FROM credential_requests r JOIN participants p ON p.id = r.agent_id`
+	p.display_name AS agent_name, c.title AS conversation_title, r.sealed IS NOT NULL AS has_secret
+	FROM credential_requests r JOIN participants p ON p.id = r.agent_id LEFT JOIN conversations c ON c.id = r.conversation_id AND c.deleted_at IS NULL`
 
 const (
 	oneCredentialSQL      = credentialSQL + ` WHERE r.id = $1::uuid`
@@ -194,6 +171,7 @@ type Decision struct {
 	Kind           string // permission_request | credential_request | ask | member_request | budget_stop
 	SourceID       uuid.UUID
 	ConversationID id.Conversation
+	RoomTitle      *string // of the room, nil of a direct one
 	TaskID         id.Task
 	AgentID        id.Participant
 	AgentName      string
@@ -204,61 +182,33 @@ type Decision struct {
 	Title          string
 	ToolName       string
 	Options        []string // of an ask: the answers to choose from; empty for free text
+	Field          *string  // of an ask for text: the name of what is filled in
 	DefaultValue   *string  // of an ask: what counts when nobody answers
 	ExpiresAt      time.Time
 	Used           *int64 // of a budget stop: tokens of the day
 	TokensPerDay   *int64 // of a budget stop
 }
 
-const decisionsSQL = `SELECT x.kind, x.source_id, x.conversation_id, x.task_id, x.agent_id, p.display_name AS agent_name, x.inserted_at,
-	x.description, x.question, x.label, x.title, x.tool_name, x.options, x.default_value, x.expires_at, x.used, x.tokens_per_day FROM (
+const decisionsSQL = `SELECT x.kind, x.source_id, x.conversation_id, room.title AS room_title, x.task_id, x.agent_id, p.display_name AS agent_name, x.inserted_at,
+	x.description, x.question, x.label, x.title, x.tool_name, x.options, x.field, x.default_value, x.expires_at, x.used, x.tokens_per_day FROM (
 		SELECT 'permission_request' AS kind, a.id AS source_id, a.conversation_id, a.task_id, a.agent_id, a.inserted_at, a.description, '' AS question, '' AS label, '' AS title, a.tool_name,
-			'{}'::text[] AS options, NULL::text AS default_value, a.expires_at, NULL::bigint AS used, NULL::bigint AS tokens_per_day
+			'{}'::text[] AS options, NULL::text AS field, NULL::text AS default_value, a.expires_at, NULL::bigint AS used, NULL::bigint AS tokens_per_day
 		FROM approvals a WHERE a.approvers @> ARRAY[$1::uuid] AND a.status = 'pending' AND a.expires_at > clock_timestamp()
 			AND NOT EXISTS (SELECT 1 FROM approval_votes v WHERE v.approval_id = a.id AND v.person_id = $1::uuid)
 		UNION ALL
-		SELECT 'credential_request', r.id, r.conversation_id, r.task_id, r.agent_id, r.inserted_at, r.reason, '', r.label, '', '', '{}', NULL, r.expires_at, NULL, NULL
+		SELECT 'credential_request', r.id, r.conversation_id, r.task_id, r.agent_id, r.inserted_at, r.reason, '', r.label, '', '', '{}', NULL, NULL, r.expires_at, NULL, NULL
 		FROM credential_requests r WHERE r.owner_id = $1::uuid AND r.status = 'pending' AND r.expires_at > clock_timestamp()
 		UNION ALL
-		SELECT 'ask', k.id, k.conversation_id, k.task_id, k.agent_id, k.inserted_at, '', k.question, '', t.title, '', ARRAY(SELECT jsonb_array_elements_text(k.options)), k.default_value, k.expires_at, NULL, NULL
+		SELECT 'ask', k.id, k.conversation_id, k.task_id, k.agent_id, k.inserted_at, '', k.question, '', t.title, '', ARRAY(SELECT jsonb_array_elements_text(k.options)), k.field, k.default_value, k.expires_at, NULL, NULL
 		FROM asks k JOIN tasks t ON t.id = k.task_id WHERE k.asked @> ARRAY[$1::uuid] AND k.status = 'open' AND k.approval_id IS NULL AND k.expires_at > clock_timestamp()
 		UNION ALL
-		SELECT 'member_request', m.id, m.conversation_id, m.task_id, m.agent_id, m.inserted_at, m.reason, '', w.display_name, coalesce(c.title, ''), '', '{}', NULL, m.expires_at, NULL, NULL
+		SELECT 'member_request', m.id, m.conversation_id, m.task_id, m.agent_id, m.inserted_at, m.reason, '', w.display_name, coalesce(c.title, ''), '', '{}', NULL, NULL, m.expires_at, NULL, NULL
 		FROM member_requests m JOIN participants w ON w.id = m.participant_id JOIN conversations c ON c.id = m.conversation_id AND c.deleted_at IS NULL
 		WHERE m.approvers @> ARRAY[$1::uuid] AND m.status = 'pending' AND m.expires_at > clock_timestamp()
 		UNION ALL
-		SELECT 'budget_stop', s.id, NULL, NULL, s.agent_id, s.inserted_at, '', '', '', '', '', '{}', NULL, s.expires_at, s.used, s.tokens_per_day
+		SELECT 'budget_stop', s.id, NULL, NULL, s.agent_id, s.inserted_at, '', '', '', '', '', '{}', NULL, NULL, s.expires_at, s.used, s.tokens_per_day
 		FROM budget_stops s JOIN agents g ON g.id = s.agent_id WHERE g.owner_id = $1::uuid AND s.status = 'pending' AND s.expires_at > clock_timestamp()
-	) x JOIN participants p ON p.id = x.agent_id ORDER BY x.inserted_at DESC, x.source_id LIMIT 500`
-
-// AnsweredAsk is a question of a task that is over, with the names that people read.
-type AnsweredAsk struct {
-	ID             id.Ask
-	TaskID         id.Task
-	Title          string // of the task
-	ConversationID id.Conversation
-	AgentID        id.Participant
-	AgentName      string
-	Question       string
-	Status         string // answered | expired
-	Answer         *string
-	AnsweredBy     id.Participant // zero when nobody did
-	AnsweredByName *string
-	EndedAt        time.Time
-	InsertedAt     time.Time
-}
-
-// A question that was an approval is in the history of approvals; one that was withdrawn asks nothing of anybody.
-const askHistorySQL = `SELECT k.id, k.task_id, t.title, k.conversation_id, k.agent_id, p.display_name AS agent_name, k.question, k.status, k.answer, k.answered_by,
-	d.display_name AS answered_by_name, k.ended_at, k.inserted_at
-	FROM asks k JOIN tasks t ON t.id = k.task_id JOIN participants p ON p.id = k.agent_id LEFT JOIN participants d ON d.id = k.answered_by
-	WHERE k.asked @> ARRAY[$1::uuid] AND k.status <> 'open' AND k.status <> 'withdrawn' AND k.approval_id IS NULL
-		AND ($2::timestamptz IS NULL OR k.ended_at < $2::timestamptz) ORDER BY k.ended_at DESC, k.id LIMIT $3::int`
-
-// AskHistory is what a person was asked by tasks and what came of it, newest first; before nil is the newest page.
-func AskHistory(ctx context.Context, q pg.Querier, person id.Participant, before *time.Time, limit int) ([]AnsweredAsk, error) {
-	return pg.Rows[AnsweredAsk](ctx, q, "list answered asks", askHistorySQL, person, before, limit)
-}
+	) x JOIN participants p ON p.id = x.agent_id LEFT JOIN conversations room ON room.id = x.conversation_id AND room.deleted_at IS NULL ORDER BY x.inserted_at DESC, x.source_id LIMIT 500`
 
 // Decisions is everything that waits for a person, newest first, at most 500.
 func Decisions(ctx context.Context, q pg.Querier, person id.Participant) ([]Decision, error) {

@@ -22,7 +22,7 @@ func TestM2_GatewayStatementsPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, sql := range []string{
-		receiptsSQL, recentAskedSQL, turnsSQL, agentOwnerSQL, turnHistoryDefaultSQL, newestSQL, newestAndTaskSQL, workMessageSQL, busyInSQL, stoppedTasksSQL, decisionsSQL, memberRequestSQL, activeDecidersSQL, orphanedApprovalsSQL, taskWorkSQL, answerSQL, marksSQL, agentNameSQL, oneAgentSQL, turnHistoryAnySQL, latestBySQL, audienceSQL, roomAudienceSQL, agentQueuesSQL, executorRowsSQL,
+		receiptsSQL, recentAskedSQL, turnsSQL, agentOwnerSQL, turnHistoryDefaultSQL, newestSQL, newestAndTaskSQL, workMessageSQL, busyInSQL, stoppedTasksSQL, decisionsSQL, pastDecisionsSQL, approvalsByIDSQL, grantsSQL, memberRequestSQL, activeDecidersSQL, orphanedApprovalsSQL, taskWorkSQL, answerSQL, marksSQL, agentNameSQL, oneAgentSQL, turnHistoryAnySQL, latestBySQL, audienceSQL, roomAudienceSQL, agentQueuesSQL, executorRowsSQL,
 		claimRowsSQL, faultRowsSQL, openMessageSQL, openMessagesSQL,
 	} {
 		if plan := pgtest.PlanOn(t, conn, sql); strings.Contains(plan, "Seq Scan on") {

@@ -86,7 +86,6 @@ type PermissionRequest struct {
 // PermissionRequests answers GET /api/permission-requests.
 type PermissionRequests struct {
 	Requests []PermissionRequest `json:"requests"`
-	HasMore  bool                `json:"hasMore,omitempty"`
 }
 
 // PermissionResolve is the body of POST /api/permission-requests/:id/resolve; keys from scope on are ours.
@@ -101,10 +100,25 @@ type PermissionResolve struct {
 	ActionHash string `json:"actionHash,omitempty"`
 }
 
-// ApprovalRule is the body of PUT …/approval-rule: from which risk on two people decide.
-type ApprovalRule struct {
+// ApprovalRuleSet is the body of PUT …/approval-rule: from which risk on two people decide.
+type ApprovalRuleSet struct {
 	LeastRisk  string   `json:"leastRisk"`  // low | medium | high | critical
 	DeciderIDs []string `json:"deciderIds"` // beside the agent's owner
+}
+
+// ApprovalRule is such a rule with the names that people read.
+type ApprovalRule struct {
+	LeastRisk  string        `json:"leastRisk"`
+	DeciderIDs []string      `json:"deciderIds"`
+	Deciders   []NamedPerson `json:"deciders"` // who they are, in the same order
+	SetBy      NamedPerson   `json:"setBy"`
+	UpdatedAt  Time          `json:"updatedAt"`
+}
+
+// NamedPerson is somebody of whom only the name is needed.
+type NamedPerson struct {
+	ID          string `json:"id"`
+	DisplayName string `json:"displayName"`
 }
 
 // ApprovalRuleAnswer answers …/approval-rule; rule is null where one person decides.
@@ -112,20 +126,26 @@ type ApprovalRuleAnswer struct {
 	Rule *ApprovalRule `json:"rule"`
 }
 
-// ApprovalGrant is a standing yes.
+// ApprovalGrant is a standing yes. toolTitle and covers are in English; what they are made of stands beside them.
 type ApprovalGrant struct {
-	ID                string  `json:"id"`
-	AgentID           string  `json:"agentId"`
-	AgentName         string  `json:"agentName"`
-	ToolName          string  `json:"toolName"`
-	ScopeKind         string  `json:"scopeKind"`
-	ScopeFacet        *string `json:"scopeFacet"`
-	ConversationID    *string `json:"conversationId"`
-	ConversationTitle *string `json:"conversationTitle"`
-	Uses              int64   `json:"uses"`
-	LastUsedAt        *Time   `json:"lastUsedAt"`
-	ExpiresAt         Time    `json:"expiresAt"`
-	InsertedAt        Time    `json:"insertedAt"`
+	ID                string      `json:"id"`
+	AgentID           string      `json:"agentId"`
+	AgentName         string      `json:"agentName"`
+	ToolName          string      `json:"toolName"`
+	ToolTitle         string      `json:"toolTitle"` // what the tool does, in words
+	ScopeKind         string      `json:"scopeKind"`
+	ScopeFacet        *string     `json:"scopeFacet"`
+	Covers            string      `json:"covers"`            // which calls of the tool, in words
+	Action            *string     `json:"action"`            // scopeKind exact: canonical JSON of the one call, its first 4,000 characters
+	ActionCut         bool        `json:"actionCut"`         // there is more of it
+	ConversationID    *string     `json:"conversationId"`    // null: wherever the agent works, or in a room that is gone
+	ConversationTitle *string     `json:"conversationTitle"` // null also of a direct room
+	RoomGone          bool        `json:"roomGone"`
+	GrantedBy         NamedPerson `json:"grantedBy"`
+	Uses              int64       `json:"uses"`
+	LastUsedAt        *Time       `json:"lastUsedAt"`
+	ExpiresAt         Time        `json:"expiresAt"`
+	InsertedAt        Time        `json:"insertedAt"`
 }
 
 // ApprovalGrants answers GET /api/approval-grants.
@@ -166,6 +186,7 @@ type CredentialRequest struct {
 	AgentName      *string `json:"agentName"`
 	OwnerID        string  `json:"ownerId"`
 	ConversationID *string `json:"conversationId"`
+	RoomTitle      *string `json:"conversationTitle"` // ours
 	Label          string  `json:"label"`
 	Reason         *string `json:"reason"`
 	Endpoint       *string `json:"endpoint"`
@@ -204,6 +225,7 @@ type Decision struct {
 	TaskID         *string        `json:"taskId"`
 	Agent          *DecisionAgent `json:"agent"`
 	InsertedAt     Time           `json:"insertedAt"`
+	RoomTitle      *string        `json:"conversationTitle"` // ours
 	Prompt         *string        `json:"prompt,omitempty"`
 	Description    *string        `json:"description,omitempty"`
 	Question       *string        `json:"question,omitempty"`
@@ -211,33 +233,57 @@ type Decision struct {
 	Title          *string        `json:"title,omitempty"`
 	ToolName       *string        `json:"toolName,omitempty"`
 	Options        []string       `json:"options,omitempty"`      // ours: of an ask
+	Field          *string        `json:"field,omitempty"`        // ours: of an ask for text, the name of what is filled in
 	DefaultValue   *string        `json:"defaultValue,omitempty"` // ours: of an ask
 	ExpiresAt      Time           `json:"expiresAt"`              // ours
 	Used           *int64         `json:"used,omitempty"`         // ours: of a budget stop, tokens of the day
 	TokensPerDay   *int64         `json:"tokensPerDay,omitempty"` // ours: of a budget stop
 }
 
-// AnsweredAsks answers GET /api/me/decisions?state=answered, newest first (ours).
-type AnsweredAsks struct {
-	Asks    []AnsweredAsk `json:"asks"`
-	HasMore bool          `json:"hasMore"`
+// PastDecisions answers GET /api/me/decisions?state=decided, newest first (ours).
+type PastDecisions struct {
+	Decisions []PastDecision `json:"decisions"`
+	Next      *string        `json:"next"` // opaque: `before` of the next page; null at the end
 }
 
-// AnsweredAsk is a question of a task to the caller that is over.
-type AnsweredAsk struct {
-	ID             string  `json:"id"`
-	TaskID         string  `json:"taskId"`
-	Title          string  `json:"title"` // of the task
-	ConversationID string  `json:"conversationId"`
-	AgentID        string  `json:"agentId"`
-	AgentName      string  `json:"agentName"`
-	Question       string  `json:"question"`
-	Status         string  `json:"status"` // answered | expired
-	Answer         *string `json:"answer"`
-	AnsweredBy     *string `json:"answeredBy"`
-	AnsweredByName *string `json:"answeredByName"`
-	EndedAt        Time    `json:"endedAt"`
-	InsertedAt     Time    `json:"insertedAt"`
+// PastDecision is something that waited for the caller and is over. Names are those of now, also of what is gone.
+type PastDecision struct {
+	Kind              string             `json:"kind"` // as of a Decision
+	ID                string             `json:"id"`
+	SourceID          string             `json:"sourceId"`
+	Outcome           string             `json:"outcome"` // approved | edited | denied | expired | superseded | cancelled | answered | fulfilled | continued | raised | lifted | kept
+	DecidedBy         *NamedPerson       `json:"decidedBy"`
+	Agent             NamedPerson        `json:"agent"`
+	ConversationID    *string            `json:"conversationId"` // null when there is no room to go to
+	ConversationTitle *string            `json:"conversationTitle"`
+	TaskID            *string            `json:"taskId"`
+	InsertedAt        Time               `json:"insertedAt"`
+	EndedAt           Time               `json:"endedAt"`
+	Title             *string            `json:"title,omitempty"`       // of the task
+	Description       *string            `json:"description,omitempty"` // why it was asked
+	Question          *string            `json:"question,omitempty"`    // of an ask
+	Options           []string           `json:"options,omitempty"`     // of an ask
+	Answer            *string            `json:"answer,omitempty"`      // of an ask
+	Label             *string            `json:"label,omitempty"`       // of a credential: its name; of a member request: whom
+	ParticipantID     *string            `json:"participantId,omitempty"`
+	ParticipantType   *string            `json:"participantType,omitempty"` // human | agent
+	Endpoint          *string            `json:"endpoint,omitempty"`        // of a credential
+	Fingerprint       *string            `json:"fingerprint,omitempty"`     // of a credential that was given
+	TakenAway         bool               `json:"takenAway,omitempty"`       // it was given and taken away again
+	Uses              *int64             `json:"uses,omitempty"`            // of a credential that was given
+	Used              *int64             `json:"used,omitempty"`            // of a budget stop, tokens of the day
+	TokensPerDay      *int64             `json:"tokensPerDay,omitempty"`    // of a budget stop: the limit that it met
+	RaisedTo          *int64             `json:"raisedTo,omitempty"`        // of a budget stop: the limit since
+	Request           *PermissionRequest `json:"request,omitempty"`         // of a permission_request
+	Grant             *PastGrant         `json:"grant,omitempty"`           // of a permission_request: the standing yes that came of it
+}
+
+// PastGrant is how a standing yes stands.
+type PastGrant struct {
+	ID        string `json:"id"`
+	Uses      int64  `json:"uses"`
+	ExpiresAt Time   `json:"expiresAt"`
+	RevokedAt *Time  `json:"revokedAt"`
 }
 
 // MemberRequest is an agent's question to let somebody into a room; event member_request carries it open and decided.
@@ -270,7 +316,7 @@ type AgentBudget struct {
 	Timezone     string  `json:"timezone"`
 	DayEndsAt    Time    `json:"dayEndsAt"`
 	Stopped      bool    `json:"stopped"`
-	Decision     *string `json:"decision"` // of today's stop: pending | continued | raised | kept; null: there was none
+	Decision     *string `json:"decision"` // of today's stop: pending | continued | raised | lifted | kept; null: there was none
 }
 
 // AgentBudgetAnswer answers …/budget; budget is null without a bound.
@@ -296,7 +342,7 @@ type BudgetStop struct {
 	AgentName    string `json:"agentName,omitempty"`
 	TokensPerDay int64  `json:"tokensPerDay"`
 	Used         int64  `json:"used"`
-	Status       string `json:"status"` // pending | continued | raised | kept
+	Status       string `json:"status"` // pending | continued | raised | lifted | kept
 	ExpiresAt    Time   `json:"expiresAt"`
 	InsertedAt   Time   `json:"insertedAt"`
 }

@@ -37,6 +37,30 @@ function request(n, command, extra = {}) {
   };
 }
 
+/** What is over, as the history lists it. */
+function past(kind, n, extra = {}) {
+  const id = extra.sourceId ?? uuid(9500 + n);
+  return {
+    kind,
+    id: `${kind}:${id}`,
+    sourceId: id,
+    outcome: "approved",
+    decidedBy: { id: me.id, displayName: me.displayName },
+    agent: { id: nova.id, displayName: "Nova" },
+    conversationId: ids.launch,
+    conversationTitle: "Launch",
+    taskId: null,
+    insertedAt: iso(Date.now() - (n + 1) * 60_000),
+    endedAt: iso(Date.now() - n * 60_000),
+    ...extra,
+  };
+}
+
+/** An approval that is over. */
+function pastRequest(n, done, extra = {}) {
+  return past("permission_request", n, { sourceId: done.id, outcome: done.state, request: done, ...extra });
+}
+
 /** A page whose answers to requests are taken and recorded. */
 async function visit(path, options = {}) {
   const { page, errors, close } = await site.open(options.context);
@@ -55,7 +79,7 @@ async function visit(path, options = {}) {
     const state = { approve: "approved", deny: "denied", edit: "edited" }[body.decision];
     const grantId = body.scope ? uuid(9000) : null;
     const done = { ...found, status: state === "denied" ? "denied" : "approved", state, grantId, decidedAt: iso(Date.now()), decidedBy: me.id };
-    world.decided = [done, ...(world.decided ?? [])];
+    world.past = [pastRequest(0, done), ...(world.past ?? [])];
     return answer(route, done);
   });
   await page.route("**/api/tasks/*/asks/*/answer", (route) => {
@@ -307,62 +331,65 @@ test("S1 blank lines, blanks and a narrower window hide nothing, and another com
   await close();
 });
 
-test("S1 the history says in one line what was decided and answered, and all of it when it is unfolded", async () => {
-  const ended = (n) => iso(Date.now() - n * 60_000);
-  const { page, errors, close } = await visit("/decisions?tab=history", {
-    world: (w) => {
-      w.requests = [];
-      w.decided = [
-        request(1, "rm -rf build\u202e\nmake", { status: "approved", state: "approved", decidedBy: me.id, decidedAt: ended(1) }),
-        request(2, "make all", {
-          status: "approved",
-          state: "edited",
-          editedInput: { command: "make one" },
-          decidedBy: ada.id,
-          decidedByName: "Ada",
-          decidedAt: ended(3),
-        }),
-        request(3, long, { status: "denied", state: "denied", decidedBy: me.id, decidedAt: ended(5) }),
-      ];
-      const ask = {
-        taskId: uuid(2),
-        title: "Paint it",
-        conversationId: ids.launch,
-        agentId: nova.id,
-        agentName: "Nova",
-        answeredBy: null,
-        answeredByName: null,
-        insertedAt: ended(9),
-      };
-      w.answered = [
-        {
-          ...ask,
-          id: uuid(81),
-          question: "Red or blue?",
-          status: "answered",
-          answer: "blue",
-          answeredBy: me.id,
-          answeredByName: "Mara",
-          endedAt: ended(2),
-        },
-        { ...ask, id: uuid(82), question: "And the door?", status: "expired", answer: null, endedAt: ended(4) },
-      ];
-    },
+const ada1 = { id: ada.id, displayName: "Ada" };
+const history = () => [
+  pastRequest(1, request(1, "rm -rf build\u202e\nmake", { status: "approved", state: "approved", decisionScope: "exact" }), {
+    grant: { id: uuid(9001), uses: 2, expiresAt: iso(Date.now() + 86_400_000), revokedAt: null },
+  }),
+  past("ask", 2, { outcome: "answered", question: "Red or blue?", answer: "blue", taskId: uuid(2), title: "Paint it" }),
+  pastRequest(3, request(2, "make all", { status: "approved", state: "edited", editedInput: { command: "make one" } }), { decidedBy: ada1 }),
+  past("member_request", 4, { outcome: "denied", label: "Lin Wei", description: "She knows the numbers.", conversationId: null }),
+  past("credential_request", 5, {
+    outcome: "fulfilled",
+    label: "Weather key",
+    description: "To look for rain",
+    endpoint: "https://api.example.com",
+    fingerprint: "a1b2…",
+    uses: 3,
+  }),
+  past("credential_request", 6, { outcome: "denied", label: "Bank", decidedBy: ada1 }),
+  past("budget_stop", 7, {
+    outcome: "raised",
+    used: 120_000,
+    tokensPerDay: 100_000,
+    raisedTo: 300_000,
+    conversationId: null,
+    conversationTitle: null,
+  }),
+  past("ask", 8, { outcome: "expired", decidedBy: null, question: "And the door?", taskId: uuid(2), title: "Paint it" }),
+  pastRequest(9, request(3, long, { status: "denied", state: "denied" })),
+  past("budget_stop", 10, { outcome: "expired", decidedBy: null, used: 5000, tokensPerDay: 4000, conversationId: null, conversationTitle: null }),
+];
+
+test("S1 the history says in one line what came of everything that waited, and all of it when it is unfolded", async () => {
+  const { page, errors, answers, close } = await visit("/decisions?tab=history", {
+    world: (w) => Object.assign(w, { requests: [], past: history(), pastPage: 4 }),
   });
   const rows = page.getByRole("tabpanel").getByRole("listitem");
-  await rows.nth(4).waitFor();
+  await rows.nth(3).waitFor();
+  assert.equal(await rows.count(), 4);
+  for (const many of [8, 10]) {
+    await page.getByRole("button", { name: "Older" }).click();
+    await rows.nth(many - 1).waitFor();
+  }
+  await page.getByRole("button", { name: "Older" }).waitFor({ state: "detached" });
   const lines = await rows.allTextContents();
   for (const [n, want] of [
-    /rm -rf build⟨U\+202E⟩ make/,
-    /Answered by you.*Red or blue\? — blue/,
-    /make one/,
+    /Nova wanted to run Bash.*Allowed for good by you.*rm -rf build⟨U\+202E⟩ make/,
+    /Nova had a question.*Answered by you.*Red or blue\? — blue/,
+    /Approved by Ada, with a change.*make one/,
+    /Nova wanted to add Lin Wei.*Denied by you.*Launch — She knows the numbers\./,
+    /Nova asked for a credential.*Given by you.*Weather key — https:\/\/api\.example\.com/,
+    /Declined by Ada.*Bank/,
+    /Nova had used up its tokens for the day.*Limit raised by you.*120,000 of 100,000 tokens → 300,000 a day/,
     /Nobody answered in time.*And the door\?/,
-    /rm -rf build && echo/,
+    /Denied by you.*rm -rf build && echo/,
+    /Nobody answered that day.*5,000 of 4,000 tokens/,
   ].entries())
     assert.match(lines[n], want);
   if (process.env.SHOTS) {
     for (const [colorScheme, width] of [
-      ["light", 1440],
+      ["light", 1280],
       ["dark", 390],
     ]) {
       await page.emulateMedia({ colorScheme });
@@ -370,14 +397,193 @@ test("S1 the history says in one line what was decided and answered, and all of 
       await page.screenshot({ path: `${process.env.SHOTS}/history-${colorScheme}-${width}.png` });
     }
   }
-  await rows.nth(1).getByRole("button").click();
-  await rows.nth(1).getByRole("link", { name: "Open the task" }).waitFor();
-  await rows.nth(4).getByRole("button").first().click();
+  const unfold = (n) => rows.nth(n).getByRole("button").first().click();
+  await unfold(1);
+  await rows.nth(1).getByRole("link", { name: "for “Paint it”" }).waitFor();
+  await unfold(3);
+  await rows.nth(3).getByText("in Launch, which was deleted").waitFor();
+  assert.equal(await rows.nth(3).getByRole("link").count(), 0);
+  await unfold(4);
+  await rows.nth(4).getByText("used 3 times").waitFor();
+  await rows.nth(4).getByRole("button", { name: "Take away" }).waitFor();
+  await unfold(8);
   await rows
-    .nth(4)
+    .nth(8)
     .getByText(/gnp\.exe/)
     .waitFor();
+  await unfold(0);
+  await rows.nth(0).getByText("Exactly this, again · used 2 times").waitFor();
+  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/history-open.png`, fullPage: true });
+  await rows.nth(0).getByRole("button", { name: "Take back" }).click();
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "it scrolls sideways");
+  await page.waitForFunction(() => document.querySelectorAll("[aria-busy=true]").length === 0);
+  assert.deepEqual(answers, [{ revoked: uuid(9001) }]);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+/** One of each kind; what ends first is the budget's day. */
+function everything(w) {
+  const waiting = (kind, n, extra) => ({
+    kind,
+    id: `${kind}:${n}`,
+    sourceId: uuid(n),
+    conversationId: ids.launch,
+    conversationTitle: "Launch",
+    taskId: null,
+    agent: { id: nova.id, displayName: "Nova" },
+    insertedAt: iso(Date.now()),
+    expiresAt: iso(Date.now() + 3_600_000 + n),
+    ...extra,
+  });
+  w.requests = [request(30, "make", { risk: "medium" })];
+  w.asks = [
+    waiting("ask", 602, { question: "Which colour?", options: ["red", "blue"], title: "Tidy", taskId: uuid(702) }),
+    waiting("ask", 603, { question: "Why?", title: "Tidy", taskId: uuid(703) }),
+    waiting("member_request", 604, { label: "Lin Wei", title: "Launch", description: "She knows the numbers." }),
+    waiting("budget_stop", 601, { conversationId: null, conversationTitle: null, used: 120_000, tokensPerDay: 100_000 }),
+  ];
+  w.secrets = [
+    {
+      id: uuid(8001),
+      agentId: nova.id,
+      agentName: "Nova",
+      ownerId: me.id,
+      conversationId: ids.launch,
+      conversationTitle: "Launch",
+      label: "Weather key",
+      reason: "To look for rain",
+      endpoint: "https://api.example.com/v1",
+      status: "pending",
+      expiresAt: iso(Date.now() + 4_000_000),
+      insertedAt: iso(Date.now()),
+    },
+  ];
+}
+
+test("S1 every kind of decision is walked and answered by keys alone, and what was just decided stays in sight", async () => {
+  const { page, server, world, errors, answers, close } = await visit("/decisions", { world: everything });
+  const front = () => page.locator("[data-current]");
+  const id = () => front().getAttribute("data-request");
+  await page.getByRole("article").nth(5).waitFor();
+  const order = await page.getByRole("article").evaluateAll((all) => all.map((a) => a.dataset.request));
+  assert.deepEqual(order, [uuid(601), uuid(602), uuid(603), uuid(604), uuid(8001), uuid(7030)]);
+  await page.getByRole("button", { name: "Decisions: 6 wait for you" }).waitFor();
+
+  // What comes before it does not take its place.
+  server.user("permission_request", request(0.1, "rm -rf /", { id: uuid(7999), expiresAt: iso(Date.now() + 60_000) }));
+  await page.getByRole("article").nth(6).waitFor();
+  assert.equal(await id(), uuid(601));
+  server.user("permission_resolved", { id: uuid(7999) });
+  await page.getByRole("article").nth(6).waitFor({ state: "detached" });
+
+  await page.keyboard.press("j");
+  assert.equal(await id(), uuid(602));
+  assert.ok(await front().evaluate((el) => el === document.activeElement), "the focus goes with it");
+  await page.keyboard.press("2"); // blue
+  await page.waitForFunction((gone) => !document.querySelector(`[data-request="${gone}"]`), uuid(602));
+  assert.equal(await id(), uuid(603), "what came after it is in front");
+  assert.ok(await front().evaluate((el) => el === document.activeElement), "the focus is not lost");
+  await page.keyboard.press("e");
+  await page.keyboard.type("Because.");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("e");
+  await page.keyboard.press("Control+Enter");
+  await page.waitForFunction((gone) => !document.querySelector(`[data-request="${gone}"]`), uuid(603));
+  assert.equal(await id(), uuid(604));
+  world.past = [past("member_request", 0, { outcome: "denied", label: "Lin Wei", sourceId: uuid(604) })];
+  await page.keyboard.press("d");
+  const done = page.getByRole("region", { name: "Just decided" });
+  await done.getByText("Denied by you").waitFor();
+  assert.equal(await id(), uuid(8001));
+  await page.keyboard.press("a");
+  await page.keyboard.type("s3cret");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction((gone) => !document.querySelector(`[data-request="${gone}"]`), uuid(8001));
+  await page.keyboard.press("k");
+  assert.equal(await id(), uuid(601));
+  await page.keyboard.press("a");
+  await page.waitForFunction((gone) => !document.querySelector(`[data-request="${gone}"]`), uuid(601));
+  assert.equal(await id(), uuid(7030));
+  await page.keyboard.press("a");
+  await page.getByText("Nothing waits for you").waitFor();
+  assert.deepEqual(answers, [
+    { answer: "blue" },
+    { answer: "Because." },
+    { value: "s3cret" },
+    { id: uuid(7030), always: false, decision: "approve", ...seen },
+  ]);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+test("S1 standing permissions are read by name, in words, and taken back", async () => {
+  const grant = (n, extra) => ({
+    id: uuid(9000 + n),
+    agentId: nova.id,
+    agentName: "Nova",
+    toolName: "Bash",
+    toolTitle: "Run a command",
+    scopeKind: "exact",
+    scopeFacet: null,
+    covers: "Exactly one call, to the letter",
+    action: null,
+    actionCut: false,
+    conversationId: null,
+    conversationTitle: null,
+    roomGone: false,
+    grantedBy: { id: me.id, displayName: me.displayName },
+    uses: 0,
+    lastUsedAt: null,
+    expiresAt: iso(Date.now() + n * 86_400_000),
+    insertedAt: iso(Date.now()),
+    ...extra,
+  });
+  const { page, answers, errors, close } = await visit("/decisions?tab=allowed", {
+    world: (w) => {
+      w.requests = [];
+      w.grants = [
+        grant(1, { scopeKind: "exec", scopeFacet: "git status", uses: 3, lastUsedAt: iso(Date.now()) }),
+        grant(2, { action: '{"input":{"command":"make all","timeout":5},"tool":"Bash"}' }),
+        grant(3, { scopeKind: "any", conversationId: ids.launch, conversationTitle: "Launch" }),
+        grant(4, { scopeKind: "any", conversationTitle: "Harbour", roomGone: true, grantedBy: { id: ada.id, displayName: "Ada" } }),
+        grant(5, { toolName: "mcp__tide__table", toolTitle: "table of tide", action: `{"input":{"at":"${"x".repeat(3900)}`, actionCut: true }),
+        grant(6, { toolName: "call_api", toolTitle: "Call a service", scopeKind: "domain", scopeFacet: "example.com" }),
+      ];
+    },
+  });
+  const rows = page.getByRole("tabpanel").getByRole("listitem");
+  await rows.nth(5).waitFor();
+  for (const [n, want] of [
+    /Nova · Run a commandBash.*Every “git status …”.*Given by you, .*until .*used 3 times, last /,
+    /Exactly this call.*make all/,
+    /Whatever it runs in Launch/,
+    /Whatever it runs in Harbour, which was deleted.*Given by Ada/,
+    /table of tide.*Exactly this call.*{"input":{"at":"xxx/,
+    /Nova · Call a service.*Everything at example\.com and below/,
+  ].entries())
+    assert.match(await rows.nth(n).textContent(), want);
+  await rows.nth(1).getByRole("button").first().click();
+  await rows
+    .nth(1)
+    .getByText(/"timeout":5/)
+    .waitFor();
+  await rows.nth(4).getByRole("button").first().click();
+  await rows.nth(4).getByText("This is the beginning.").waitFor();
+  if (process.env.SHOTS) {
+    for (const [colorScheme, width] of [
+      ["light", 1280],
+      ["dark", 390],
+    ]) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 844 });
+      await page.screenshot({ path: `${process.env.SHOTS}/allowed-${colorScheme}-${width}.png` });
+    }
+  }
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "it scrolls sideways");
+  await rows.nth(0).getByRole("button", { name: "Take back" }).click();
+  await page.getByText("Nothing is allowed for good").waitFor();
+  assert.deepEqual(answers, [{ revoked: uuid(9001) }]);
   assert.deepEqual(errors, []);
   await close();
 });
@@ -425,28 +631,17 @@ const looks = [
   ["light", 1280, "en-GB"],
   ["dark", 1280, "en-GB"],
   ["light", 360, "zh-CN"],
+  ["dark", 390, "en-GB"],
 ];
 for (const [colorScheme, width, locale] of looks) {
   test(`S1 the inbox has no fault that axe finds, and fits: ${colorScheme}, ${width} px, ${locale}`, async () => {
     const { page, close } = await visit("/decisions", {
       context: { viewport: { width, height: 800 }, colorScheme, locale },
       world: (w) => {
+        everything(w);
         w.requests = [
           request(1, `curl https://example.com/${"x".repeat(300)}`, { reason: "Because the page says so.", risk: "critical" }),
           request(2, "git status", { scopeKind: "exec", scopeFacet: "git status", scopes: ["once", "exact", "room", "pattern"], risk: "medium" }),
-        ];
-        w.asks = [
-          {
-            kind: "ask",
-            id: "ask:1",
-            sourceId: uuid(1),
-            conversationId: ids.launch,
-            taskId: uuid(2),
-            agent: { id: nova.id, displayName: "Nova" },
-            insertedAt: iso(Date.now()),
-            question: "Which colour?",
-            title: "Tidy",
-          },
         ];
         w.grants = [
           {
@@ -454,17 +649,19 @@ for (const [colorScheme, width, locale] of looks) {
             agentId: nova.id,
             agentName: "Nova",
             toolName: "Bash",
+            toolTitle: "Run a command",
             scopeKind: "exec",
             scopeFacet: "git status",
             conversationId: null,
             conversationTitle: null,
+            grantedBy: { id: me.id, displayName: me.displayName },
             uses: 3,
             lastUsedAt: null,
             expiresAt: iso(Date.now() + 86_400_000),
             insertedAt: iso(Date.now()),
           },
         ];
-        w.decided = [request(5, "make", { status: "denied", state: "denied", decidedBy: me.id, decidedAt: iso(Date.now()) })];
+        w.past = history();
       },
     });
     for (const tab of [0, 1, 2]) {

@@ -200,7 +200,7 @@ test("S1 a refused rule is told, and loses nothing", async () => {
       : route.fallback(),
   );
   const part = page.getByRole("region", { name: "Two people have to allow" });
-  await part.getByText("Somebody you share no room with").first().waitFor();
+  await part.getByText("Kim Elsewhere").first().waitFor();
   await part.getByLabel("Two people decide about").selectOption("low");
   await part.getByRole("button", { name: "Save" }).click();
   await part.getByRole("alert").getByText("Only people can decide.").waitFor();

@@ -83,7 +83,7 @@ walk("S1 Claude Code asks in the room and in the inbox; a lasting yes is used, l
 
     await page.goto(`${server.url}/agents/${scout.id}?tab=tools`);
     const allowed = page.getByRole("region", { name: "Allowed for good" });
-    await allowed.getByText("Bash: exactly one call").waitFor();
+    await allowed.getByText("Exactly this call").waitFor();
     await allowed.getByText("used once").waitFor();
     await allowed.getByRole("button", { name: "Take back" }).click();
     await allowed.getByText("It asks you every time.").waitFor();

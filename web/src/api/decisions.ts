@@ -1,17 +1,9 @@
 /** What agents ask people: permission to run something, secrets, open questions (contract 4.9; docs/protocol.md 9). */
 import { api } from "./client";
-import type { AnsweredAsks, ApprovalGrant, CredentialRequest, Decision, Id, PermissionRequest, Timestamp } from "./types";
+import type { ApprovalGrant, CredentialRequest, Decision, Id, PastDecisions, PermissionRequest } from "./types";
 
 export async function listPermissionRequests(signal?: AbortSignal | undefined): Promise<PermissionRequest[]> {
   return (await api.get<{ requests: PermissionRequest[] }>("/api/permission-requests", { signal })).requests;
-}
-
-/** What was decided or ended, newest first; `before` is the `decidedAt` of the oldest held. */
-export function listDecided(
-  before?: Timestamp | undefined,
-  signal?: AbortSignal | undefined,
-): Promise<{ requests: PermissionRequest[]; hasMore?: boolean }> {
-  return api.get("/api/permission-requests", { query: { state: "decided", before, limit: 30 }, signal });
 }
 
 export interface Verdict {
@@ -61,9 +53,9 @@ export async function listDecisions(signal?: AbortSignal | undefined): Promise<D
   return (await api.get<{ decisions: Decision[] }>("/api/me/decisions", { signal })).decisions;
 }
 
-/** What tasks asked this person and what came of it, newest first; `before` is the `endedAt` of the oldest held. */
-export function listAnswered(before?: Timestamp | undefined, signal?: AbortSignal | undefined): Promise<AnsweredAsks> {
-  return api.get("/api/me/decisions", { query: { state: "answered", before, limit: 30 }, signal });
+/** What waited and is over, of every kind, newest first; `before` is `next` of the page before. */
+export function listPast(before?: string | undefined, signal?: AbortSignal | undefined): Promise<PastDecisions> {
+  return api.get("/api/me/decisions", { query: { state: "decided", before, limit: 30 }, signal });
 }
 
 export function resolveMember(id: Id, yes: boolean): Promise<unknown> {

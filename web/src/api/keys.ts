@@ -25,8 +25,7 @@ export const keys = {
   decisions: {
     all: ["decisions"] as const,
     pending: ["decisions", "pending"] as const,
-    decided: ["decisions", "decided"] as const,
-    answered: ["decisions", "answered"] as const,
+    past: ["decisions", "past"] as const,
     grants: ["decisions", "grants"] as const,
     credentials: ["decisions", "credentials"] as const,
     given: ["decisions", "given"] as const,

@@ -1,6 +1,6 @@
 /** What bounds an agent: whether two people decide, and its tokens in a day (docs/protocol.md 9). */
 import { api } from "./client";
-import type { Id, Timestamp } from "./types";
+import type { Id, NamedPerson, Timestamp } from "./types";
 
 export const risks = ["low", "medium", "high", "critical"] as const;
 export type Risk = (typeof risks)[number];
@@ -8,7 +8,15 @@ export type Risk = (typeof risks)[number];
 /** From `leastRisk` on two different people have to allow what the agent wants to run. */
 export interface ApprovalRule {
   leastRisk: Risk;
-  /** Who may decide beside the agent's owner: 1 to 20 people. */
+  /** Who may decide beside the agent's owner. */
+  deciders: NamedPerson[];
+  setBy: NamedPerson;
+  updatedAt: Timestamp;
+}
+
+export interface ApprovalRuleSet {
+  leastRisk: Risk;
+  /** 1 to 20 people. */
   deciderIds: Id[];
 }
 
@@ -20,7 +28,7 @@ export interface AgentBudget {
   dayEndsAt: Timestamp;
   /** Nothing more is given to it today. */
   stopped: boolean;
-  /** Of today's stop: pending, continued, raised or kept; null when there was none. */
+  /** Of today's stop: pending, continued, raised, lifted or kept; null when there was none. */
   decision: string | null;
 }
 
@@ -38,7 +46,7 @@ export async function getApprovalRule(at: RulePlace, signal?: AbortSignal | unde
   return (await api.get<{ rule: ApprovalRule | null }>(rule(at), { signal })).rule;
 }
 
-export async function setApprovalRule(at: RulePlace, next: ApprovalRule): Promise<ApprovalRule | null> {
+export async function setApprovalRule(at: RulePlace, next: ApprovalRuleSet): Promise<ApprovalRule | null> {
   return (await api.put<{ rule: ApprovalRule | null }>(rule(at), next)).rule;
 }
 

@@ -453,10 +453,18 @@ export interface ApprovalGrant {
   agentId: Id;
   agentName: string;
   toolName: string;
+  /** What the tool does, in English. */
+  toolTitle: string;
   scopeKind: string;
   scopeFacet: string | null;
+  /** Of an exact one: canonical JSON of what was allowed, or its beginning. */
+  action: string | null;
+  actionCut: boolean;
+  /** null: everywhere, or in a room that is gone. */
   conversationId: Id | null;
   conversationTitle: string | null;
+  roomGone: boolean;
+  grantedBy: NamedPerson;
   uses: number;
   lastUsedAt: Timestamp | null;
   expiresAt: Timestamp;
@@ -470,6 +478,7 @@ export interface CredentialRequest {
   agentName?: string | null;
   ownerId: Id;
   conversationId?: Id | null;
+  conversationTitle?: string | null;
   taskId?: Id | null;
   label: string;
   reason?: string | null;
@@ -483,24 +492,58 @@ export interface CredentialRequest {
   insertedAt: Timestamp;
 }
 
-/** A question of a task to this person that is over. */
-export interface AnsweredAsk {
+/** Somebody of whom only the name is needed. */
+export interface NamedPerson {
   id: Id;
-  taskId: Id;
-  /** Of the task. */
-  title: string;
-  agentName: string;
-  question: string;
-  status: "answered" | "expired";
-  answer: string | null;
-  answeredBy: Id | null;
-  answeredByName: string | null;
-  endedAt: Timestamp;
+  displayName: string;
 }
 
-export interface AnsweredAsks {
-  asks: AnsweredAsk[];
-  hasMore: boolean;
+/** Something that waited for this person and is over. Names are those of now, also of rooms and agents that are gone. */
+export interface PastDecision {
+  kind: string;
+  id: string;
+  sourceId: Id;
+  /** What came of it: approved, edited, denied, expired, superseded, cancelled, answered, fulfilled, continued, raised, lifted or kept. */
+  outcome: string;
+  /** null: nobody did. */
+  decidedBy: NamedPerson | null;
+  agent: NamedPerson;
+  /** null: there is no room to go to. */
+  conversationId: Id | null;
+  conversationTitle: string | null;
+  taskId: Id | null;
+  endedAt: Timestamp;
+  /** Of the task. */
+  title?: string;
+  description?: string;
+  question?: string;
+  answer?: string;
+  /** Of a credential its name, of a member request whom. */
+  label?: string;
+  endpoint?: string;
+  fingerprint?: string;
+  /** A secret that was given and is taken away again. */
+  takenAway?: boolean;
+  uses?: number;
+  /** Of a budget stop, in tokens: of the day, the limit that they met, and the one since. */
+  used?: number;
+  tokensPerDay?: number;
+  raisedTo?: number;
+  /** Of an approval: what ran, and the standing yes that came of it. */
+  request?: PermissionRequest;
+  grant?: PastGrant;
+}
+
+export interface PastGrant {
+  id: Id;
+  uses: number;
+  expiresAt: Timestamp;
+  revokedAt: Timestamp | null;
+}
+
+export interface PastDecisions {
+  decisions: PastDecision[];
+  next: string | null;
 }
 
 /** One thing that waits for a person (contract 5.22). */
@@ -509,6 +552,7 @@ export interface Decision {
   id: string;
   sourceId: Id;
   conversationId: Id | null;
+  conversationTitle?: string | null;
   taskId: Id | null;
   agent: { id: Id; displayName: string | null } | null;
   insertedAt: Timestamp;
@@ -516,6 +560,8 @@ export interface Decision {
   title?: string;
   /** Answers to choose from; none for free text. */
   options?: string[];
+  /** The name of what is filled in, for free text. */
+  field?: string;
   /** What counts when nobody answers in time. */
   defaultValue?: string;
   expiresAt?: Timestamp;

@@ -472,7 +472,6 @@ export interface PermissionRequest {
 /** PermissionRequests answers GET /api/permission-requests. */
 export interface PermissionRequests {
   requests: PermissionRequest[];
-  hasMore?: boolean;
 }
 
 /** PermissionResolve is the body of POST /api/permission-requests/:id/resolve; keys from scope on are ours. */
@@ -487,11 +486,27 @@ export interface PermissionResolve {
   actionHash?: string;
 }
 
-/** ApprovalRule is the body of PUT …/approval-rule: from which risk on two people decide. */
-export interface ApprovalRule {
+/** ApprovalRuleSet is the body of PUT …/approval-rule: from which risk on two people decide. */
+export interface ApprovalRuleSet {
   leastRisk: 'low' | 'medium' | 'high' | 'critical';
   /** beside the agent's owner */
   deciderIds: string[];
+}
+
+/** ApprovalRule is such a rule with the names that people read. */
+export interface ApprovalRule {
+  leastRisk: string;
+  deciderIds: string[];
+  /** who they are, in the same order */
+  deciders: NamedPerson[];
+  setBy: NamedPerson;
+  updatedAt: Time;
+}
+
+/** NamedPerson is somebody of whom only the name is needed. */
+export interface NamedPerson {
+  id: string;
+  displayName: string;
 }
 
 /** ApprovalRuleAnswer answers …/approval-rule; rule is null where one person decides. */
@@ -499,16 +514,28 @@ export interface ApprovalRuleAnswer {
   rule: ApprovalRule | null;
 }
 
-/** ApprovalGrant is a standing yes. */
+/** ApprovalGrant is a standing yes. toolTitle and covers are in English; what they are made of stands beside them. */
 export interface ApprovalGrant {
   id: string;
   agentId: string;
   agentName: string;
   toolName: string;
+  /** what the tool does, in words */
+  toolTitle: string;
   scopeKind: string;
   scopeFacet: string | null;
+  /** which calls of the tool, in words */
+  covers: string;
+  /** scopeKind exact: canonical JSON of the one call, its first 4,000 characters */
+  action: string | null;
+  /** there is more of it */
+  actionCut: boolean;
+  /** null: wherever the agent works, or in a room that is gone */
   conversationId: string | null;
+  /** null also of a direct room */
   conversationTitle: string | null;
+  roomGone: boolean;
+  grantedBy: NamedPerson;
   uses: number;
   lastUsedAt: Time | null;
   expiresAt: Time;
@@ -553,6 +580,8 @@ export interface CredentialRequest {
   agentName: string | null;
   ownerId: string;
   conversationId: string | null;
+  /** ours */
+  conversationTitle: string | null;
   label: string;
   reason: string | null;
   endpoint: string | null;
@@ -591,6 +620,8 @@ export interface Decision {
   taskId: string | null;
   agent: DecisionAgent | null;
   insertedAt: Time;
+  /** ours */
+  conversationTitle: string | null;
   prompt?: string;
   description?: string;
   question?: string;
@@ -599,6 +630,8 @@ export interface Decision {
   toolName?: string;
   /** ours: of an ask */
   options?: string[];
+  /** ours: of an ask for text, the name of what is filled in */
+  field?: string;
   /** ours: of an ask */
   defaultValue?: string;
   /** ours */
@@ -609,28 +642,68 @@ export interface Decision {
   tokensPerDay?: number;
 }
 
-/** AnsweredAsks answers GET /api/me/decisions?state=answered, newest first (ours). */
-export interface AnsweredAsks {
-  asks: AnsweredAsk[];
-  hasMore: boolean;
+/** PastDecisions answers GET /api/me/decisions?state=decided, newest first (ours). */
+export interface PastDecisions {
+  decisions: PastDecision[];
+  /** opaque: `before` of the next page; null at the end */
+  next: string | null;
 }
 
-/** AnsweredAsk is a question of a task to the caller that is over. */
-export interface AnsweredAsk {
+/** PastDecision is something that waited for the caller and is over. Names are those of now, also of what is gone. */
+export interface PastDecision {
+  /** as of a Decision */
+  kind: string;
   id: string;
-  taskId: string;
-  /** of the task */
-  title: string;
-  conversationId: string;
-  agentId: string;
-  agentName: string;
-  question: string;
-  status: 'answered' | 'expired';
-  answer: string | null;
-  answeredBy: string | null;
-  answeredByName: string | null;
-  endedAt: Time;
+  sourceId: string;
+  outcome: 'approved' | 'edited' | 'denied' | 'expired' | 'superseded' | 'cancelled' | 'answered' | 'fulfilled' | 'continued' | 'raised' | 'lifted' | 'kept';
+  decidedBy: NamedPerson | null;
+  agent: NamedPerson;
+  /** null when there is no room to go to */
+  conversationId: string | null;
+  conversationTitle: string | null;
+  taskId: string | null;
   insertedAt: Time;
+  endedAt: Time;
+  /** of the task */
+  title?: string;
+  /** why it was asked */
+  description?: string;
+  /** of an ask */
+  question?: string;
+  /** of an ask */
+  options?: string[];
+  /** of an ask */
+  answer?: string;
+  /** of a credential: its name; of a member request: whom */
+  label?: string;
+  participantId?: string;
+  participantType?: 'human' | 'agent';
+  /** of a credential */
+  endpoint?: string;
+  /** of a credential that was given */
+  fingerprint?: string;
+  /** it was given and taken away again */
+  takenAway?: boolean;
+  /** of a credential that was given */
+  uses?: number;
+  /** of a budget stop, tokens of the day */
+  used?: number;
+  /** of a budget stop: the limit that it met */
+  tokensPerDay?: number;
+  /** of a budget stop: the limit since */
+  raisedTo?: number;
+  /** of a permission_request */
+  request?: PermissionRequest;
+  /** of a permission_request: the standing yes that came of it */
+  grant?: PastGrant;
+}
+
+/** PastGrant is how a standing yes stands. */
+export interface PastGrant {
+  id: string;
+  uses: number;
+  expiresAt: Time;
+  revokedAt: Time | null;
 }
 
 /** MemberRequest is an agent's question to let somebody into a room; event member_request carries it open and decided. */
@@ -664,7 +737,7 @@ export interface AgentBudget {
   timezone: string;
   dayEndsAt: Time;
   stopped: boolean;
-  /** of today's stop: pending | continued | raised | kept; null: there was none */
+  /** of today's stop: pending | continued | raised | lifted | kept; null: there was none */
   decision: string | null;
 }
 
@@ -691,7 +764,7 @@ export interface BudgetStop {
   agentName?: string;
   tokensPerDay: number;
   used: number;
-  status: 'pending' | 'continued' | 'raised' | 'kept';
+  status: 'pending' | 'continued' | 'raised' | 'lifted' | 'kept';
   expiresAt: Time;
   insertedAt: Time;
 }

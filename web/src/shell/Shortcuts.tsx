@@ -34,6 +34,7 @@ const groups: { title: Key; rows: { what: Key; keys: string[][] }[] }[] = [
       { what: "keys.approve", keys: [["A"]] },
       { what: "keys.deny", keys: [["D"]] },
       { what: "keys.change", keys: [["E"]] },
+      { what: "keys.pick", keys: [["1–9"]] },
     ],
   },
   {

@@ -1,44 +1,39 @@
-import { type ReactNode, useId, useState } from "react";
+import { type Ref, useImperativeHandle, useRef, useState } from "react";
 import type { Decision } from "#/api/types";
 import { ErrorNote } from "#/components/form/ErrorNote";
-import { Avatar } from "#/components/ui/avatar";
 import { Button } from "#/components/ui/button";
 import { Field, Input } from "#/components/ui/input";
 import { useT } from "#/i18n";
-import { useNow } from "#/lib/useNow";
+import { Card, type CardHandle } from "./Card";
 import { useMemberDecision, useStopDecision } from "./queries";
 import { parseTokens, tokenWords } from "./tokens";
-import { timeLeft } from "./words";
 
-function Card({ of, title, meta, children }: { of: Decision; title: string; meta: string; children: ReactNode }) {
-  const id = useId();
-  const now = useNow(true);
-  return (
-    <article aria-labelledby={`${id}-title`} className="rounded-panel border border-line bg-raised p-4">
-      <header className="flex items-start gap-3">
-        <Avatar id={of.agent?.id ?? ""} name={of.agent?.displayName ?? ""} kind="agent" size={36} />
-        <div className="min-w-0 flex-1">
-          <h2 id={`${id}-title`} className="break-words font-medium text-body">
-            {title}
-          </h2>
-          <p className="break-words text-meta text-text-3">{[meta, of.expiresAt && timeLeft(of.expiresAt, now).words].filter(Boolean).join(" · ")}</p>
-        </div>
-      </header>
-      {children}
-    </article>
-  );
-}
+type MemberProps = {
+  request: Decision;
+  current?: boolean;
+  /** Where it is shown beside its room, the room need not be named. */
+  inRoom?: boolean;
+  handle?: Ref<CardHandle>;
+};
 
 /** An agent wants somebody in a room. */
-export function MemberCard({ request }: { request: Decision }) {
+export function MemberCard({ request, current = false, inRoom = false, handle }: MemberProps) {
   const t = useT();
   const decide = useMemberDecision();
-  const say = (yes: boolean) => decide.mutate({ id: request.sourceId, yes });
+  const name = request.agent?.displayName ?? "";
+  const say = (yes: boolean) => {
+    if (!decide.isPending) decide.mutate({ id: request.sourceId, yes });
+  };
+  useImperativeHandle(handle, () => ({ yes: () => say(true), no: () => say(false) }));
   return (
     <Card
-      of={request}
-      title={t("decisions.member.wants", { name: request.agent?.displayName ?? "", who: request.label ?? "" })}
-      meta={request.title ?? ""}
+      id={request.sourceId}
+      agent={{ id: request.agent?.id ?? "", name }}
+      title={t("decisions.member.wants", { name, who: request.label ?? "" })}
+      room={!inRoom && request.conversationId ? { id: request.conversationId, title: request.title ?? null } : undefined}
+      task={request.taskId ? { id: request.taskId } : undefined}
+      expiresAt={request.expiresAt}
+      current={current}
     >
       {request.description && <p className="mt-3 whitespace-pre-wrap break-words text-side text-text-2">{request.description}</p>}
       <ErrorNote error={decide.error} area="decisions" className="mt-3" />
@@ -54,46 +49,64 @@ export function MemberCard({ request }: { request: Decision }) {
   );
 }
 
+type StopProps = { stop: Decision; current?: boolean; handle?: Ref<CardHandle> };
+
 /** An agent has work and no tokens left today. */
-export function BudgetCard({ stop }: { stop: Decision }) {
+export function BudgetCard({ stop, current = false, handle }: StopProps) {
   const t = useT();
   const decide = useStopDecision();
+  const field = useRef<HTMLInputElement>(null);
   const used = stop.used ?? 0;
-  const [limit, setLimit] = useState(String(Math.max(used, stop.tokensPerDay ?? 0) * 2));
+  const [limit, setLimit] = useState(tokenWords(Math.max(used, stop.tokensPerDay ?? 0) * 2));
   const tokens = parseTokens(limit) ?? 0;
   const good = tokens > used;
+  const agentId = stop.agent?.id ?? "";
+  const name = stop.agent?.displayName ?? "";
+  const say = (verdict: { decision: "continue" | "keep" } | { decision: "raise"; tokensPerDay: number }) => {
+    if (!decide.isPending) decide.mutate({ id: stop.sourceId, agentId, ...verdict });
+  };
+  useImperativeHandle(handle, () => ({
+    yes: () => say({ decision: "continue" }),
+    no: () => say({ decision: "keep" }),
+    change: () => field.current?.focus(),
+  }));
   return (
     <Card
-      of={stop}
-      title={t("decisions.budget.stopped", { name: stop.agent?.displayName ?? "" })}
+      id={stop.sourceId}
+      agent={{ id: agentId, name }}
+      title={t("decisions.budget.stopped", { name })}
       meta={t("decisions.budget.used", { used: tokenWords(used), limit: tokenWords(stop.tokensPerDay ?? 0) })}
+      expiresAt={stop.expiresAt}
+      current={current}
     >
-      <Field
-        label={t("decisions.budget.limit")}
-        className="mt-3 max-w-60"
-        error={good ? undefined : t("decisions.budget.more", { used: tokenWords(used) })}
-      >
-        {(control) => <Input {...control} inputMode="numeric" value={limit} onChange={(e) => setLimit(e.target.value)} />}
-      </Field>
+      <p className="mt-3 text-side text-text-2">{t("decisions.budget.hint")}</p>
       <ErrorNote error={decide.error} area="decisions" className="mt-3" />
       <div className="mt-4 flex flex-wrap gap-2">
-        <Button
-          variant="primary"
-          busy={decide.isPending}
-          onClick={() => decide.mutate({ id: stop.sourceId, agentId: stop.agent?.id ?? "", decision: "continue" })}
-        >
+        <Button variant="primary" busy={decide.isPending} onClick={() => say({ decision: "continue" })}>
           {t("decisions.budget.continue")}
         </Button>
-        <Button
-          disabled={decide.isPending || !good}
-          onClick={() => decide.mutate({ id: stop.sourceId, agentId: stop.agent?.id ?? "", decision: "raise", tokensPerDay: tokens })}
-        >
-          {t("decisions.budget.raise")}
-        </Button>
-        <Button disabled={decide.isPending} onClick={() => decide.mutate({ id: stop.sourceId, agentId: stop.agent?.id ?? "", decision: "keep" })}>
+        <Button disabled={decide.isPending} onClick={() => say({ decision: "keep" })}>
           {t("decisions.budget.keep")}
         </Button>
       </div>
+      <form
+        className="mt-4 border-line border-t pt-3"
+        onSubmit={(e) => {
+          e.preventDefault();
+          if (good) say({ decision: "raise", tokensPerDay: tokens });
+        }}
+      >
+        <Field label={t("decisions.budget.limit")} error={good ? undefined : t("decisions.budget.more", { used: tokenWords(used) })}>
+          {(control) => (
+            <div className="flex flex-wrap gap-2">
+              <Input {...control} ref={field} inputMode="numeric" value={limit} onChange={(e) => setLimit(e.target.value)} className="max-w-44" />
+              <Button type="submit" disabled={decide.isPending || !good}>
+                {t("decisions.budget.raise")}
+              </Button>
+            </div>
+          )}
+        </Field>
+      </form>
     </Card>
   );
 }

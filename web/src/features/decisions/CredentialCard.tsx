@@ -1,14 +1,13 @@
-import { Link } from "@tanstack/react-router";
-import { useId, useState } from "react";
+import { type Ref, useImperativeHandle, useRef, useState } from "react";
 import type { CredentialRequest } from "#/api/types";
 import { ErrorNote } from "#/components/form/ErrorNote";
 import { PasswordInput } from "#/components/form/PasswordInput";
-import { Avatar } from "#/components/ui/avatar";
 import { Button } from "#/components/ui/button";
 import { Field } from "#/components/ui/input";
 import { toast } from "#/components/ui/toast";
 import { useT } from "#/i18n";
 import { useNow } from "#/lib/useNow";
+import { Card, type CardHandle } from "./Card";
 import { useDecline, useFulfil } from "./queries";
 import { timeLeft } from "./words";
 
@@ -20,38 +19,39 @@ function hostOf(endpoint: string | null | undefined): string {
   }
 }
 
+type Props = {
+  request: CredentialRequest;
+  current?: boolean;
+  /** Where it is shown beside its room, the room need not be named. */
+  inRoom?: boolean;
+  handle?: Ref<CardHandle>;
+};
+
 /** An agent asks for a secret: what, where it goes, and a field that forgets it as soon as it is given. */
-export function CredentialCard({ request }: { request: CredentialRequest }) {
+export function CredentialCard({ request, current = false, inRoom = false, handle }: Props) {
   const t = useT();
-  const id = useId();
   const [value, setValue] = useState("");
+  const field = useRef<HTMLInputElement>(null);
   const fulfil = useFulfil();
   const decline = useDecline();
   const time = timeLeft(request.expiresAt, useNow(true));
   const name = request.agentName ?? "";
   const host = hostOf(request.endpoint);
+  const refuse = () => {
+    if (!time.over && !decline.isPending) decline.mutate(request.id);
+  };
+  const write = () => field.current?.focus();
+  useImperativeHandle(handle, () => ({ yes: write, change: write, no: refuse }));
   return (
-    <article aria-labelledby={`${id}-title`} className="rounded-panel border border-line bg-raised p-4">
-      <header className="flex items-start gap-3">
-        <Avatar id={request.agentId} name={name} kind="agent" size={36} />
-        <div className="min-w-0 flex-1">
-          <h2 id={`${id}-title`} className="break-words font-medium text-body">
-            {t("decisions.credential.wants", { name })}
-          </h2>
-          <p className="flex flex-wrap gap-x-2 text-meta text-text-3">
-            {request.conversationId && (
-              <Link
-                to="/rooms/$roomId"
-                params={{ roomId: request.conversationId }}
-                className="rounded-control underline-offset-2 hover:text-text hover:underline"
-              >
-                {t("decisions.inRoom", { room: name })}
-              </Link>
-            )}
-            <span>{time.words}</span>
-          </p>
-        </div>
-      </header>
+    <Card
+      id={request.id}
+      agent={{ id: request.agentId, name }}
+      title={t("decisions.credential.wants", { name })}
+      room={!inRoom && request.conversationId ? { id: request.conversationId, title: request.conversationTitle ?? null } : undefined}
+      task={request.taskId ? { id: request.taskId } : undefined}
+      expiresAt={request.expiresAt}
+      current={current}
+    >
       {request.reason && <p className="mt-3 whitespace-pre-wrap break-words text-side text-text-2">{request.reason}</p>}
       <form
         className="mt-3"
@@ -63,18 +63,18 @@ export function CredentialCard({ request }: { request: CredentialRequest }) {
         }}
       >
         <Field label={request.label} hint={host ? t("decisions.credential.for", { host }) : t("decisions.credential.noHost")}>
-          {(control) => <PasswordInput {...control} autoComplete="off" value={value} onChange={(e) => setValue(e.target.value)} />}
+          {(control) => <PasswordInput {...control} ref={field} autoComplete="off" value={value} onChange={(e) => setValue(e.target.value)} />}
         </Field>
         <ErrorNote error={fulfil.error ?? decline.error} area="decisions" className="mt-3" />
         <div className="mt-4 flex flex-wrap gap-2">
           <Button type="submit" variant="primary" busy={fulfil.isPending} disabled={value.trim() === "" || time.over}>
             {t("decisions.credential.give")}
           </Button>
-          <Button busy={decline.isPending} disabled={time.over} onClick={() => decline.mutate(request.id)}>
+          <Button busy={decline.isPending} disabled={time.over} onClick={refuse}>
             {t("decisions.credential.decline")}
           </Button>
         </div>
       </form>
-    </article>
+    </Card>
   );
 }

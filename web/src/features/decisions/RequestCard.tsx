@@ -1,11 +1,9 @@
-import { Link } from "@tanstack/react-router";
-import { Clock, ShieldAlert, Users } from "lucide-react";
+import { ShieldAlert, Users } from "lucide-react";
 import { type Ref, useId, useImperativeHandle, useState } from "react";
 import type { Verdict } from "#/api/decisions";
 import type { PermissionRequest } from "#/api/types";
 import { ErrorNote } from "#/components/form/ErrorNote";
 import { Select } from "#/components/form/Select";
-import { Avatar } from "#/components/ui/avatar";
 import { Button } from "#/components/ui/button";
 import { Field, Input, Textarea } from "#/components/ui/input";
 import { toast } from "#/components/ui/toast";
@@ -14,17 +12,11 @@ import { cx } from "#/lib/cx";
 import { dateTime, nameList } from "#/lib/format";
 import { useSelf } from "#/lib/self";
 import { useNow } from "#/lib/useNow";
+import { Card, type CardHandle } from "./Card";
 import { diffLines, editable, mayEdit, parseEdited, visible } from "./lists";
 import { useResolve, useRevoke } from "./queries";
 import { Diff, WhatRuns } from "./WhatRuns";
-import { scopeWords, timeLeft } from "./words";
-
-/** What keys do with the request that is in front. */
-export interface RequestHandle {
-  approve: () => void;
-  deny: () => void;
-  edit: () => void;
-}
+import { scopeWords, timeLeft, wantsWords } from "./words";
 
 type Props = {
   request: PermissionRequest;
@@ -32,7 +24,7 @@ type Props = {
   current?: boolean;
   /** Where it is shown beside its room, the room need not be named. */
   inRoom?: boolean;
-  handle?: Ref<RequestHandle>;
+  handle?: Ref<CardHandle>;
 };
 
 const DAYS = [1, 7, 30, 90, 365];
@@ -96,43 +88,20 @@ export function RequestCard({ request, current = false, inRoom = false, handle }
   const edit = () => {
     if (mayEdit(request)) setEdited(edited === null ? start.text : null);
   };
-  useImperativeHandle(handle, () => ({ approve, deny, edit }));
+  useImperativeHandle(handle, () => ({ yes: approve, no: deny, change: edit }));
 
   return (
-    <article
-      aria-labelledby={`${id}-title`}
-      data-current={current || undefined}
-      data-request={request.id}
-      className={cx("rounded-panel border bg-raised p-4 transition-colors", current ? "border-accent" : "border-line")}
-    >
-      <header className="flex items-start gap-3">
-        <Avatar id={request.agentId} name={name} kind="agent" size={36} />
-        <div className="min-w-0 flex-1">
-          <h2 id={`${id}-title`} className="break-words font-medium text-body">
-            {t("decisions.wants", { name, tool: visible(request.toolName) })}
-          </h2>
-          <p className="flex flex-wrap items-center gap-x-2 text-meta text-text-3">
-            {!inRoom && request.conversationId && (
-              <Link
-                to="/rooms/$roomId"
-                params={{ roomId: request.conversationId }}
-                className="rounded-control underline-offset-2 hover:text-text hover:underline"
-              >
-                {t("decisions.inRoom", { room: request.conversationTitle || name })}
-              </Link>
-            )}
-            {request.taskId && (
-              <Link to="/tasks" search={{ task: request.taskId }} className="rounded-control underline-offset-2 hover:text-text hover:underline">
-                {t("decisions.ofTask")}
-              </Link>
-            )}
-            <span className={cx("inline-flex items-center gap-1", time.urgent && "text-wait-text")}>
-              <Clock size={13} strokeWidth={1.75} aria-hidden="true" />
-              {time.words}
-            </span>
-          </p>
-        </div>
-        {request.risk && request.risk !== "low" && (
+    <Card
+      id={request.id}
+      agent={{ id: request.agentId, name }}
+      title={wantsWords(name, request.toolName)}
+      room={!inRoom && request.conversationId ? { id: request.conversationId, title: request.conversationTitle ?? null } : undefined}
+      task={request.taskId ? { id: request.taskId } : undefined}
+      expiresAt={request.expiresAt}
+      current={current}
+      badge={
+        request.risk &&
+        request.risk !== "low" && (
           <span
             className={cx(
               "inline-flex shrink-0 items-center gap-1 rounded-control px-2 py-0.5 text-meta",
@@ -142,9 +111,9 @@ export function RequestCard({ request, current = false, inRoom = false, handle }
             <ShieldAlert size={13} strokeWidth={1.75} aria-hidden="true" />
             {t(`decisions.risk.${request.risk}`)}
           </span>
-        )}
-      </header>
-
+        )
+      }
+    >
       {request.reason && (
         <p className="mt-3 whitespace-pre-wrap break-words text-side text-text-2">
           <span className="sr-only">{t("decisions.why")}: </span>
@@ -255,6 +224,6 @@ export function RequestCard({ request, current = false, inRoom = false, handle }
           </Button>
         )}
       </div>
-    </article>
+    </Card>
   );
 }

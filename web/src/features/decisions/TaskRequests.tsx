@@ -19,7 +19,7 @@ export function useTaskRequests({ taskId, exceptRoom, withAsk = false }: Props) 
     r.taskId === taskId && (!exceptRoom || r.conversationId !== exceptRoom);
   const requests = (usePending().data ?? []).filter(elsewhere);
   const secrets = (useCredentials().data ?? []).filter(elsewhere);
-  const asks = (useAsks().data ?? []).filter((a) => withAsk && a.taskId === taskId);
+  const asks = (useAsks() ?? []).filter((a) => withAsk && a.taskId === taskId);
   if (requests.length + secrets.length + asks.length === 0) return null;
   return (
     <div className="flex flex-col gap-3">
@@ -32,7 +32,7 @@ export function useTaskRequests({ taskId, exceptRoom, withAsk = false }: Props) 
         <RequestCard key={r.id} request={r} inRoom />
       ))}
       {secrets.map((c) => (
-        <CredentialCard key={c.id} request={c} />
+        <CredentialCard key={c.id} request={c} inRoom />
       ))}
     </div>
   );
@@ -42,7 +42,7 @@ export function useTaskRequests({ taskId, exceptRoom, withAsk = false }: Props) 
 export function useWaitingTasks(): ReadonlySet<Id> {
   const pending = usePending().data;
   const secrets = useCredentials().data;
-  const asks = useAsks().data;
+  const asks = useAsks();
   return useMemo(() => {
     const all = [...(pending ?? []), ...(secrets ?? []), ...(asks ?? [])];
     return new Set(all.map((x) => x.taskId).filter((id) => typeof id === "string"));

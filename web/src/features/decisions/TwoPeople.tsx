@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from "react";
 import { type ApprovalRule, type Risk, type RulePlace, risks } from "#/api/limits";
-import type { Id, Participant } from "#/api/types";
+import type { Id, NamedPerson, Participant } from "#/api/types";
 import { ErrorNote } from "#/components/form/ErrorNote";
 import { Section } from "#/components/form/Section";
 import { Select } from "#/components/form/Select";
@@ -9,6 +9,8 @@ import { Field } from "#/components/ui/input";
 import { Skeleton } from "#/components/ui/states";
 import { toast } from "#/components/ui/toast";
 import { useT } from "#/i18n";
+import { exactTime, shortTime } from "#/lib/format";
+import { useSelf } from "#/lib/self";
 import { useRule, useSetRule } from "./limitQueries";
 
 /** Chooses people; the page brings it. */
@@ -18,7 +20,7 @@ type Props = {
   at: RulePlace;
   title: string;
   hint: string;
-  /** Whom the person knows, for the names of those who were chosen before. */
+  /** Whom the person knows, for the pictures of those who were chosen before. */
   people: readonly Participant[];
   picker: Picker;
 };
@@ -43,14 +45,22 @@ export function TwoPeople({ at, title, hint, people, picker }: Props) {
 
 function Form({ at, rule, people, picker }: Omit<Props, "title" | "hint"> & { rule: ApprovalRule | null }) {
   const t = useT();
+  const self = useSelf();
   const save = useSetRule(at);
   // What was changed and not saved yet; else what the server says is shown.
   const [chosen, setLeast] = useState<Risk | "" | null>(null);
   const [changed, setPicked] = useState<readonly Participant[] | null>(null);
   const least = chosen ?? rule?.leastRisk ?? "";
-  const picked = changed ?? (rule?.deciderIds ?? []).map((id) => named(id, people, t("decisions.rule.unknown")));
+  const held = rule?.deciders ?? [];
+  const picked = changed ?? held.map((d) => person(d, people));
   const ids = picked.map((p) => p.id);
-  const same = least === (rule?.leastRisk ?? "") && (least === "" || sameSet(ids, rule?.deciderIds ?? []));
+  const same =
+    least === (rule?.leastRisk ?? "") &&
+    (least === "" ||
+      sameSet(
+        ids,
+        held.map((d) => d.id),
+      ));
   const bad = least !== "" && (ids.length === 0 ? t("decisions.rule.nobody") : ids.length > MOST ? t("decisions.rule.tooMany", { n: MOST }) : "");
   return (
     <form
@@ -85,6 +95,15 @@ function Form({ at, rule, people, picker }: Omit<Props, "title" | "hint"> & { ru
           {bad && <p className="mt-1 text-[13px] text-text-2 leading-4.5">{bad}</p>}
         </div>
       )}
+      {rule && same && (
+        <p className="text-meta text-text-3">
+          <time dateTime={rule.updatedAt} title={exactTime(rule.updatedAt)}>
+            {rule.setBy.id === self.id
+              ? t("decisions.rule.setByYou", { time: shortTime(rule.updatedAt) })
+              : t("decisions.rule.setBy", { name: rule.setBy.displayName, time: shortTime(rule.updatedAt) })}
+          </time>
+        </p>
+      )}
       <ErrorNote error={save.error} area="decisions" />
       <Button type="submit" variant="primary" className="self-start" busy={save.isPending} disabled={same || Boolean(bad)}>
         {t("common.save")}
@@ -93,8 +112,9 @@ function Form({ at, rule, people, picker }: Omit<Props, "title" | "hint"> & { ru
   );
 }
 
-function named(id: Id, people: readonly Participant[], unknown: string): Participant {
-  return people.find((p) => p.id === id) ?? { id, type: "human", displayName: unknown, avatarUrl: null };
+/** With their picture where the person shares a room with them; by name else. */
+function person(d: NamedPerson, people: readonly Participant[]): Participant {
+  return people.find((p) => p.id === d.id) ?? { id: d.id, type: "human", displayName: d.displayName, avatarUrl: null };
 }
 
 function sameSet(a: readonly Id[], b: readonly Id[]): boolean {

@@ -11,7 +11,7 @@ export function useRule(at: limits.RulePlace) {
 export function useSetRule(at: limits.RulePlace) {
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: async (rule: limits.ApprovalRule | null) => {
+    mutationFn: async (rule: limits.ApprovalRuleSet | null) => {
       if (rule) return limits.setApprovalRule(at, rule);
       await limits.dropApprovalRule(at);
       return null;

@@ -4,8 +4,9 @@ import {
   decidedLine,
   diffLines,
   editable,
+  grantedLine,
+  heir,
   mayEdit,
-  mergePages,
   oneLine,
   parseEdited,
   shownInput,
@@ -45,6 +46,15 @@ describe("the list of what waits", () => {
     expect(step(["a", "b"], "gone", -1)).toBe("a");
     expect(step([], "a", 1)).toBeNull();
   });
+
+  it("goes on with what came after the one that was decided, whatever comes before it meanwhile", () => {
+    expect(heir([], ["a", "b"], null)).toBe("a");
+    expect(heir(["a", "b"], ["new", "a", "b"], "a")).toBe("a");
+    expect(heir(["a", "b", "c"], ["new", "a", "c"], "b")).toBe("c");
+    expect(heir(["a", "b"], ["new", "a"], "b")).toBe("a");
+    expect(heir(["a"], ["x"], "gone")).toBe("x");
+    expect(heir(["a"], [], "a")).toBeNull();
+  });
 });
 
 describe("what will run", () => {
@@ -72,16 +82,17 @@ describe("what will run", () => {
     ).toBe("echo 1234567890123456789");
   });
 
-  it("puts two lists into one, and leaves out what may have something before it", () => {
-    const page = (items: number[], more: boolean) => ({ items, at: (n: number) => n, more });
-    expect(mergePages(page([9, 5, 1], false), page([8, 4], false))).toEqual([9, 8, 5, 4, 1]);
-    expect(mergePages(page([9, 5, 1], false), page([8, 4], true))).toEqual([9, 8, 5, 4]);
-    expect(mergePages(page([], false), page([8], true))).toEqual([8]);
+  it("says in one line what a standing yes allows exactly", () => {
+    const action = '{"input":{"command":"make\\n all"},"tool":"Bash"}';
+    expect(grantedLine({ toolName: "Bash", action, actionCut: false })).toBe("make all");
+    expect(grantedLine({ toolName: "Bash", action: action.slice(0, 20), actionCut: true })).toBe('{"input":{"command":');
+    expect(grantedLine({ toolName: "Bash", action: null, actionCut: false })).toBe("");
   });
   it("says in one line what was decided", () => {
     const r = { toolName: "Bash", toolInput: { command: "make\n\n  all\u202e" }, action: "", editedInput: null };
     expect(decidedLine(r)).toBe("make all⟨U+202E⟩");
     expect(decidedLine({ ...r, editedInput: { command: "make one" } })).toBe("make one");
+    expect(decidedLine({ ...r, toolName: "Write", toolInput: { file_path: "/a.md", content: "# Tides\nlow" } })).toBe("/a.md — # Tides low");
     expect(oneLine("x".repeat(400))).toHaveLength(301);
   });
   it("makes visible what the eye does not see", () => {

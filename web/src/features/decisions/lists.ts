@@ -1,5 +1,5 @@
 /** Pure changes of the list of what waits, and what of a request is shown. */
-import type { Id, PermissionRequest } from "#/api/types";
+import type { ApprovalGrant, Id, PermissionRequest } from "#/api/types";
 
 /** The list with a new or changed request, what ends first on top. Nothing is made of a list that was never read. */
 export function withRequest(list: readonly PermissionRequest[] | undefined, request: PermissionRequest): PermissionRequest[] | undefined {
@@ -85,31 +85,16 @@ export function oneLine(text: string): string {
   return line.length > 300 ? `${line.slice(0, 300)}…` : line;
 }
 
+/** What would run, on one line: of a file its path before its text. */
+export function requestLine(r: Pick<PermissionRequest, "toolName" | "toolInput" | "action">): string {
+  const path = (r.toolInput as Record<string, unknown> | undefined)?.["file_path"];
+  const { main } = shownRequest(r);
+  return oneLine(typeof path === "string" && mainKeys[r.toolName] === "content" ? `${path} — ${main}` : main);
+}
+
 /** What a request came to: what ran instead where it was changed. */
 export function decidedLine(r: Pick<PermissionRequest, "toolName" | "toolInput" | "action" | "editedInput">): string {
-  return oneLine(r.editedInput ? shownInput(r.toolName, r.editedInput as Record<string, unknown>).main : shownRequest(r).main);
-}
-
-/** Times in milliseconds of what lists hold, newest first each, and whether older ones are to be had. */
-export interface Page<T> {
-  items: readonly T[];
-  at: (item: T) => number;
-  more: boolean;
-}
-
-/**
- * Two lists as one, newest first. What is older than the end of a list that goes on waits: there may be something between.
- */
-export function mergePages<A, B>(a: Page<A>, b: Page<B>): (A | B)[] {
-  const end = <T>(p: Page<T>) => {
-    const last = p.items[p.items.length - 1];
-    return p.more && last !== undefined ? p.at(last) : Number.NEGATIVE_INFINITY;
-  };
-  const from = Math.max(end(a), end(b));
-  return [...a.items.map((item) => ({ item, at: a.at(item) })), ...b.items.map((item) => ({ item, at: b.at(item) }))]
-    .filter((x) => x.at >= from)
-    .sort((x, y) => y.at - x.at)
-    .map((x) => x.item);
+  return r.editedInput ? requestLine({ toolName: r.toolName, toolInput: r.editedInput }) : requestLine(r);
 }
 
 export interface DiffLine {
@@ -157,4 +142,20 @@ export function step(ids: readonly Id[], current: Id | null, by: 1 | -1): Id | n
   const at = current === null ? -1 : ids.indexOf(current);
   if (at < 0) return ids[0] ?? null;
   return ids[Math.min(ids.length - 1, Math.max(0, at + by))] ?? null;
+}
+
+/** What is in front when `gone` has left the list: what came after it before, else the last that is left. */
+export function heir(before: readonly Id[], now: readonly Id[], gone: Id | null): Id | null {
+  if (gone !== null && now.includes(gone)) return gone;
+  const at = gone === null ? -1 : before.indexOf(gone);
+  const after = at < 0 ? now[0] : before.slice(at + 1).find((id) => now.includes(id));
+  return after ?? now[now.length - 1] ?? null;
+}
+
+/** What a grant of one exact call allows, on one line; raw where only its beginning is known. */
+export function grantedLine(g: Pick<ApprovalGrant, "toolName" | "action" | "actionCut">): string {
+  if (!g.action) return "";
+  if (g.actionCut) return oneLine(g.action);
+  const { input } = JSON.parse(g.action) as { input: Record<string, unknown> };
+  return requestLine({ toolName: g.toolName, toolInput: input, action: g.action });
 }

@@ -1,7 +1,15 @@
-/** The words of scopes, times and states. */
+/** The words of scopes, tools and times. */
 import type { ApprovalGrant, PermissionRequest } from "#/api/types";
-import { isKey, t } from "#/i18n";
+import { isKey, t, tn } from "#/i18n";
 import { dateTime, elapsed } from "#/lib/format";
+import { visible } from "./lists";
+
+/** Who wants to run what. A tool of the server has words; one of the agent's own is named as the agent names it. */
+export function wantsWords(name: string, tool: string, past = false): string {
+  const key = `tool.${tool}`;
+  if (isKey(key)) return t(past ? "decisions.wantedToUse" : "decisions.wantsToUse", { name, tool: t(key) });
+  return t(past ? "decisions.wanted" : "decisions.wants", { name, tool: visible(tool) });
+}
 
 /** What a scope of a request would allow. */
 export function scopeWords(request: PermissionRequest, scope: string): string {
@@ -12,19 +20,23 @@ export function scopeWords(request: PermissionRequest, scope: string): string {
 
 function facetWords(kind: string, facet: string): string {
   const key = `decisions.scope.${kind}`;
-  return isKey(key) ? t(key, { facet }) : facet;
+  return isKey(key) ? t(key, { facet: visible(facet) }) : visible(facet);
 }
 
-/** What a standing yes allows. */
-export function grantWords(g: ApprovalGrant): string {
-  if (g.scopeKind === "any") return t("decisions.allowed.anyTool", { tool: g.toolName });
-  if (g.scopeKind === "exact") return t("decisions.allowed.exact", { tool: g.toolName });
-  return t("decisions.allowed.pattern", { tool: g.toolName, what: facetWords(g.scopeKind, g.scopeFacet ?? "") });
+/** What the tool of a standing yes does; the server's word, or its name, where the catalogue has none. */
+export function toolTitle(g: Pick<ApprovalGrant, "toolName" | "toolTitle">): string {
+  for (const key of [`tool.${g.toolName}`, `decisions.tool.${g.toolName}`]) if (isKey(key)) return t(key);
+  return visible(g.toolTitle || g.toolName);
 }
 
-export function stateWords(request: PermissionRequest): string {
-  const key = `decisions.done.${request.state ?? request.status}`;
-  return isKey(key) ? t(key) : request.status;
+/** Which calls of its tool a standing yes covers. */
+export function grantWords(g: Pick<ApprovalGrant, "scopeKind" | "scopeFacet">): string {
+  if (g.scopeKind === "any") return t("decisions.allowed.any");
+  return g.scopeKind === "exact" ? t("decisions.allowed.exact") : facetWords(g.scopeKind, g.scopeFacet ?? "");
+}
+
+export function usesWords(n: number): string {
+  return n === 0 ? t("decisions.allowed.unused") : tn("decisions.allowed.uses", n);
 }
 
 const HOUR = 3_600_000;
