@@ -105,11 +105,11 @@ func Count(ctx context.Context, q pg.Querier) (int, error) {
 }
 
 // HoldTx keeps an account from being deleted until the transaction ends;
-// fault.ErrUnauthenticated when it has been.
+// fault.ErrNotFound when it has been.
 func HoldTx(ctx context.Context, tx *pg.Tx, aid id.Participant) error {
 	err := tx.QueryRow(ctx, holdSQL, aid).Scan(new(bool))
 	if pg.IsNotFound(err) {
-		return fault.ErrUnauthenticated
+		return fault.ErrNotFound
 	}
 	return err
 }
