@@ -12,7 +12,7 @@ const site = stage();
 async function visit(path, context = {}, agent = {}) {
   const { page, errors, close } = await site.open(context);
   const world = makeWorld();
-  await mock(page, world);
+  const server = await mock(page, world);
   await mockAccount(page, {});
   const answer = (route, body, status = 200) => route.fulfill({ status, contentType: "application/json", body: JSON.stringify(body) });
   await page.route("**/api/me", async (route) => {
@@ -34,10 +34,10 @@ async function visit(path, context = {}, agent = {}) {
   });
   await page.route(`**/api/agents/${nova.id}`, async (route) => {
     if (route.request().method() !== "GET" || Object.keys(agent).length === 0) return route.fallback();
-    return answer(route, { ...nova, ...agent });
+    return answer(route, { ...world.agents.find((a) => a.id === nova.id), ...agent });
   });
   await page.goto(site.url + path);
-  return { page, errors, invites, close };
+  return { page, errors, invites, server, close };
 }
 
 test("a terminal is connected with one line, and the line can be taken back", async () => {
@@ -52,6 +52,23 @@ test("a terminal is connected with one line, and the line can be taken back", as
   await dialog.getByRole("button", { name: "Revoke" }).click();
   await dialog.getByText("Commands that were not used yet").waitFor({ state: "detached" });
   assert.equal(v.invites.length, 0);
+  assert.deepEqual(v.errors, []);
+  await v.close();
+});
+
+test("a used command says so, where it was made", async () => {
+  const v = await visit("/agents");
+  await v.page.getByRole("button", { name: "Connect your terminal" }).click();
+  const dialog = v.page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("Desk");
+  await dialog.getByRole("button", { name: "Make the command" }).click();
+  await dialog.getByText("Commands that were not used yet").waitFor();
+  v.invites[0].status = "claimed";
+  v.server.user("agent_updated", { id: "a1" });
+  await dialog.getByText(/^Connected\. What you type .* by Desk\.$/).waitFor();
+  assert.equal(await dialog.getByText(/agnt connect/).count(), 0);
+  await dialog.getByText("Commands that were not used yet").waitFor({ state: "detached" });
+  await faultless(v.page);
   assert.deepEqual(v.errors, []);
   await v.close();
 });

@@ -56,6 +56,8 @@ export function RealtimeProvider({ selfId, children }: { selfId: Id; children: R
         case "agent_updated":
           void queries.invalidateQueries({ queryKey: keys.agents.list });
           if (agentId) void queries.invalidateQueries({ queryKey: keys.agents.one(agentId) });
+          // An invite is used by an agent that comes or changes.
+          void queries.invalidateQueries({ queryKey: keys.invites });
           break;
         case "agent_status_changed":
         case "agent_health_updated":

@@ -150,7 +150,8 @@ function Header({ agent, mine }: { agent: Agent; mine: boolean }) {
               <MessageSquare size={16} strokeWidth={1.75} />
               {t("agents.write")}
             </Button>
-            {presence === "away" ? (
+            {/* A terminal is started and stopped by whoever sits there. */}
+            {agent.runtime === "external" ? null : presence === "away" ? (
               <Button
                 busy={wake.isPending}
                 onClick={() =>

@@ -1,3 +1,4 @@
+import { Check } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { serverOrigin } from "#/api/client";
 import type { Agent } from "#/api/types";
@@ -9,7 +10,7 @@ import { Field, Input } from "#/components/ui/input";
 import { useT } from "#/i18n";
 import { shortTime } from "#/lib/format";
 import { connectLine, type TerminalTool } from "#/lib/terminal";
-import { useCreateInvite, useOpenInvites, useRevokeInvite } from "./terminalQueries";
+import { useCreateInvite, useInviteStatus, useOpenInvites, useRevokeInvite } from "./terminalQueries";
 
 type Props = { open: boolean; onOpenChange: (open: boolean) => void };
 
@@ -32,6 +33,9 @@ export function InviteForm({ agent }: { agent?: Agent }) {
   const [name, setName] = useState("");
   const [tool, setTool] = useState<TerminalTool>(agent?.externalTool === "codex" ? "codex" : "claude");
   const create = useCreateInvite();
+  const status = useInviteStatus(create.data?.id);
+  const used = status === "claimed" || status === "exhausted";
+  const made = status === "revoked" || status === "expired" ? undefined : create.data;
   const submit = (e: FormEvent) => {
     e.preventDefault();
     create.mutate(agent ? { agentId: agent.id } : name.trim() ? { displayName: name.trim() } : {});
@@ -53,11 +57,16 @@ export function InviteForm({ agent }: { agent?: Agent }) {
         ))}
       </fieldset>
       <ErrorNote error={create.error} />
-      {create.data ? (
+      {made && used ? (
+        <p role="status" className="flex items-start gap-2 rounded-control bg-accent-soft px-3 py-2.5 text-side">
+          <Check size={16} strokeWidth={1.75} className="mt-0.5 shrink-0 text-accent-text" aria-hidden="true" />
+          <span className="min-w-0 break-words">{t("terminal.used", { name: made.displayName })}</span>
+        </p>
+      ) : made ? (
         <div>
           <p className="mb-2 text-side text-text-2">{t("terminal.run")}</p>
-          <CopyLine text={connectLine(serverOrigin(), tool, create.data.code)} label={t("terminal.line")} />
-          <p className="mt-1.5 text-[13px] text-text-3 leading-4.5">{t("terminal.once", { time: shortTime(create.data.expiresAt) })}</p>
+          <CopyLine text={connectLine(serverOrigin(), tool, made.code)} label={t("terminal.line")} />
+          <p className="mt-1.5 text-[13px] text-text-3 leading-4.5">{t("terminal.once", { time: shortTime(made.expiresAt) })}</p>
         </div>
       ) : (
         <div>

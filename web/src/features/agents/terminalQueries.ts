@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import * as external from "#/api/external";
 import { keys } from "#/api/keys";
+import type { Id } from "#/api/types";
 
 /** Invites that can still be claimed. */
 export function useOpenInvites(enabled: boolean) {
@@ -10,6 +11,16 @@ export function useOpenInvites(enabled: boolean) {
     select: (all) => all.filter((i) => i.status === "pending"),
     enabled,
   });
+}
+
+/** What became of one invite; undefined until that is known. */
+export function useInviteStatus(id: Id | undefined) {
+  return useQuery({
+    queryKey: keys.invites,
+    queryFn: ({ signal }) => external.listInvites(signal),
+    select: (all) => all.find((i) => i.id === id)?.status,
+    enabled: id !== undefined,
+  }).data;
 }
 
 export function useCreateInvite() {

@@ -243,7 +243,7 @@ export function Composer({ roomId, title, people, reply, onCancelReply, onSend, 
               aria-controls={open ? listId : undefined}
               aria-activedescendant={open ? `${listId}-${active}` : undefined}
               aria-invalid={over > 0 || undefined}
-              placeholder={t("composer.placeholder", { room: title.length > 32 ? `${title.slice(0, 30).trimEnd()}…` : title })}
+              placeholder={t("composer.placeholder", { room: title })}
               enterKeyHint="enter"
               onChange={(e) => change(e.target.value, e.target.selectionStart)}
               onSelect={(e) => setCaret(e.currentTarget.selectionStart)}
@@ -254,7 +254,7 @@ export function Composer({ roomId, title, people, reply, onCancelReply, onSend, 
               onBlur={() => setFocused(false)}
               onKeyDown={onKeyDown}
               onPaste={onPaste}
-              className="relative block w-full resize-none bg-transparent px-1 py-[5.5px] text-body outline-none placeholder:truncate max-sm:text-[16px]"
+              className="relative block w-full resize-none bg-transparent text-ellipsis px-1 py-[5.5px] text-body outline-none placeholder:truncate max-sm:text-[16px]"
             />
           </div>
           <Tooltip content={t("composer.send")} keys={["Enter"]}>

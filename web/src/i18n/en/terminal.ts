@@ -8,6 +8,7 @@ export const terminal = {
   "terminal.run": "Run this on that machine, once:",
   "terminal.line": "Command that connects the tool",
   "terminal.once": "It works once, until {time}. It adds a hook to the tool's settings; --remove takes it out again.",
+  "terminal.used": "Connected. What you type in new sessions of the tool is shown in rooms of yours, by {name}.",
   "terminal.open": "Commands that were not used yet",
   "terminal.until": "until {time}",
   "terminal.revoke": "Revoke",

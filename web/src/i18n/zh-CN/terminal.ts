@@ -9,6 +9,7 @@ export const terminal: Record<keyof typeof en, string> = {
   "terminal.run": "在那台机器上运行一次：",
   "terminal.line": "连接工具的命令",
   "terminal.once": "只能使用一次，{time} 前有效。它会在工具的设置里加一个钩子；用 --remove 可以去掉。",
+  "terminal.used": "已连接。你在该工具的新会话中输入的内容，会由 {name} 显示在你的聊天室里。",
   "terminal.open": "尚未使用的命令",
   "terminal.until": "{time} 前有效",
   "terminal.revoke": "撤销",

@@ -8,7 +8,7 @@ export const tools: Record<keyof typeof en, string> = {
   "tools.notNow": "用得上时就会提供给它。",
   "tools.risk.high": "读到外来文本后会询问",
   "tools.risk.critical": "每次都询问",
-  "tools.category.messaging": "房间与人",
+  "tools.category.messaging": "聊天室与人",
   "tools.category.conversation": "轮次",
   "tools.category.identity": "它自己",
   "tools.category.files": "文件",
