@@ -10,6 +10,7 @@ import (
 	"github.com/agntchat/agntchat/internal/access"
 	"github.com/agntchat/agntchat/internal/approval"
 	"github.com/agntchat/agntchat/internal/event"
+	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/flow/flowtest"
 	"github.com/agntchat/agntchat/internal/id"
@@ -376,5 +377,34 @@ func TestS1_EverythingThatWaits(t *testing.T) {
 	}
 	if list, err := d.s.Decisions(t.Context(), d.peer); err != nil || len(list) != 0 {
 		t.Errorf("somebody else sees %v %v", list, err)
+	}
+}
+
+// TestS1_NothingStandsOfWhatIsOver: a yes for good to a request that has expired, was
+// asked anew, taken back or denied, and one to a changed call, leaves no permission.
+func TestS1_NothingStandsOfWhatIsOver(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	forGood := flow.Verdict{Act: approval.Approve, Scope: approval.ThisExact}
+	over := map[string]approval.Approval{"expired": d.stock("a"), "superseded": d.stock("b"), "cancelled": d.stock("c"), "denied": d.stock("d")}
+	d.overdue(over["expired"])
+	d.stock("b")
+	if _, err := d.s.Cancel(t.Context(), d.bot, over["cancelled"].ID); err != nil {
+		t.Fatal(err)
+	}
+	d.decide(over["denied"], no)
+	for what, a := range over {
+		for range 2 { // also when the first one found it overdue
+			if _, err := d.s.Resolve(t.Context(), d.owner, a.ID, forGood); !fault.Is(err, "already_decided") && !fault.Is(err, "approval_expired") {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	}
+	changed := d.ask(d.durable("run", "call", "make"))
+	_, err := d.s.Resolve(t.Context(), d.owner, changed.ID, flow.Verdict{Act: approval.Edit, Scope: approval.ThisExact, Input: command("make all")})
+	wantCode(t, "a changed call for good", err, "invalid")
+	d.decide(changed, flow.Verdict{Act: approval.Edit, Input: command("make all")})
+	if list, err := d.s.Grants(t.Context(), d.owner); err != nil || len(list) != 0 {
+		t.Errorf("it stands: %+v, %v", list, err)
 	}
 }

@@ -1,7 +1,9 @@
 package flow_test
 
 import (
+	"fmt"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/agntchat/agntchat/internal/access"
@@ -155,5 +157,42 @@ func (d *desk) two2(least approval.Risk) {
 	other := d.Person("Uma")
 	if _, err := d.s.SetRule(d.t.Context(), d.owner, approval.Place{AgentID: d.bot.ID}, approval.Rule{LeastRisk: least, Deciders: []id.Participant{other.ID}}); err != nil {
 		d.t.Fatal(err)
+	}
+}
+
+// TestS1_TwoDecidersAtOnce: two yeses at the same moment run it once; a yes and a change
+// at the same moment run nothing, for they are not about the same call.
+func TestS1_TwoDecidersAtOnce(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.two(approval.Low)
+	at := func(a approval.Approval, verdicts map[id.Participant]flow.Verdict) {
+		var wg sync.WaitGroup
+		for _, who := range []access.Actor{d.owner, d.peer} {
+			for range 3 { // a button that is pressed several times
+				wg.Go(func() {
+					_, err := d.s.Resolve(t.Context(), who, a.ID, verdicts[who.ID])
+					if k := fault.KindOf(err); err != nil && k != fault.Conflict {
+						t.Error(err)
+					}
+				})
+			}
+		}
+		wg.Wait()
+	}
+	for n := range 5 {
+		both := d.ask(d.durable(fmt.Sprint("both-", n), "call", "make"))
+		at(both, map[id.Participant]flow.Verdict{d.owner.ID: yes, d.peer.ID: yes})
+		if got := d.state(both); got != approval.Approved {
+			t.Fatalf("two yeses: %s", got)
+		}
+		mixed := d.ask(d.durable(fmt.Sprint("mixed-", n), "call", "make"))
+		at(mixed, map[id.Participant]flow.Verdict{d.owner.ID: yes, d.peer.ID: {Act: approval.Edit, Input: command("make all")}})
+		if got := d.state(mixed); got != approval.Pending {
+			t.Fatalf("a yes and a change: %s", got)
+		}
+	}
+	if n := d.Count(`SELECT count(*) FROM queued_approvals`); n != 5 {
+		t.Errorf("%d runs are told", n)
 	}
 }

@@ -1,6 +1,7 @@
 package flow_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -467,5 +468,37 @@ func TestT1_ResumableRunsAreRedelivered(t *testing.T) {
 	b.accept(bot, d)
 	if err := b.k.Finish(t.Context(), bot, kept.ID, flow.TaskResult{Response: "ok"}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestT1_ALateReportEndsTheTask: a run that the queue took back has finished all the
+// same. Its report ends the task, once, and who was given it anew finds nothing to do
+// (field.md 1).
+func TestT1_ALateReportEndsTheTask(t *testing.T) {
+	t.Parallel()
+	b := newTaskBench(t)
+	ada, bot, room, ex := b.couple(2, true)
+	s := b.join(bot, ex)
+	v := b.ask(ada, room, "Slow")
+	first := s.nextTask()
+	b.accept(bot, first)
+	b.exec(`UPDATE queued_tasks SET lease_until = now() - interval '1 second'`)
+	receive(t, "command", s.commands)
+	second := s.nextTask()
+	_, err := b.k.CompleteRun(t.Context(), bot, flow.TaskCompletion{HeldClaim: heldTask(first), Outcome: "done", Result: flow.TaskResult{Response: "by the old claim"}})
+	if !errors.Is(err, task.ErrLost) {
+		t.Fatalf("the old claim: %v", err)
+	}
+	if err := b.k.Finish(t.Context(), bot, v.ID, flow.TaskResult{Response: "late, but done"}); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, "a second end", b.k.Finish(t.Context(), bot, v.ID, flow.TaskResult{Response: "again"}), "already_ended")
+	wantCode(t, "a failure after the end", b.k.Fail(t.Context(), bot, v.ID, "no", "", false), "already_ended")
+	wantCode(t, "the new run", b.k.Accept(t.Context(), bot, heldTask(second)), "queue_item_not_found")
+	if got := b.task(v.ID); got.Status != task.Complete || *got.Response != "late, but done" || got.Working {
+		t.Errorf("it is %s, %v", got.Status, got.Working)
+	}
+	if texts := b.texts(room); len(texts) != 1 || texts[0] != "late, but done" {
+		t.Errorf("the room reads %q", texts)
 	}
 }

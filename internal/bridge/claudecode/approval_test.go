@@ -238,3 +238,23 @@ func TestS1_OnlyPlainLooksAreNotAskedAbout(t *testing.T) {
 		t.Error("an input of another shape must be asked about")
 	}
 }
+
+// TestS1_ClaudeAsksNobodyAtItsTerminal: a question, a plan to be approved: there is nobody
+// at the terminal. The call fails at once, the model hears it, and the turn ends by itself
+// (field.md 33).
+func TestS1_ClaudeAsksNobodyAtItsTerminal(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	question := fakemodel.Tool{Name: "AskUserQuestion", Args: `{"questions":[{"question":"Which colour?","header":"Colour","multiSelect":false,"options":[{"label":"Red","description":"r"},{"label":"Green","description":"g"}]}]}`}
+	plan := fakemodel.Tool{Name: "ExitPlanMode", Args: `{"plan":"1. Paint."}`}
+	b.model.On("paint it", fakemodel.Step{Tools: []fakemodel.Tool{question}}, fakemodel.Step{Tools: []fakemodel.Tool{plan}}, fakemodel.Step{Text: "Which colour do you want?"})
+	g := &bridgetest.Gate{Say: always(backend.Verdict{Decision: backend.Allow})}
+	res, err := b.open(t).Run(t.Context(), gatedTurn("paint it", g), func(backend.Event) {})
+	if err != nil || res.Waiting || res.Text != "Which colour do you want?" {
+		t.Fatalf("result %+v error %v", res, err)
+	}
+	raw := b.model.Requests("/v1/messages")
+	if last := raw[len(raw)-1].Raw; strings.Count(last, `"is_error":true`) != 2 {
+		t.Errorf("the model was not told that nobody answers: %s", last)
+	}
+}
