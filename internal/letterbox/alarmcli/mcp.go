@@ -97,6 +97,7 @@ func (r *Runner) mcp(ctx context.Context, c *cli.Call) (err error) {
 			return err
 		}
 	}
+	c.Reads()
 	ended := make(chan error, 1)
 	go func() { ended <- mcpserve.Stdio(ctx, c.In, c.Out, info, tools, s.use) }()
 	select {

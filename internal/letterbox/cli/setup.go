@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 
+	"golang.org/x/term"
+
 	"github.com/agntchat/agntchat/internal/letterbox/post"
 	"github.com/agntchat/agntchat/internal/letterbox/store"
 	"github.com/agntchat/agntchat/internal/wire/letter"
@@ -241,8 +243,16 @@ func (c *Call) configure(context.Context) error {
 	return c.line(b)
 }
 
+// Reads says at a terminal that it is read from: a person would take that for a program that hangs.
+func (c *Call) Reads() {
+	if f, ok := c.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		c.say("Reading from this terminal; Ctrl-D ends it.")
+	}
+}
+
 // input reads standard input whole.
 func (c *Call) input() (string, error) {
+	c.Reads()
 	b, err := io.ReadAll(io.LimitReader(bufio.NewReader(c.In), maxInput+1))
 	if err != nil {
 		return "", fmt.Errorf("read standard input: %w", err)

@@ -392,8 +392,11 @@ func (f command) stop(ctx context.Context, c *call) error {
 	return said(c, s, "not following")
 }
 
-// recent is how many letters status shows.
-const recent = 20
+// recent is how many letters status shows, and shownLine how many characters of each at a terminal.
+const (
+	recent    = 20
+	shownLine = 400
+)
 
 func (f command) status(ctx context.Context, c *call) error {
 	p, err := place(c)
@@ -450,6 +453,9 @@ func (f command) describe(c *call, p Place, s Status) error {
 	}
 	line("--- recent messages ---")
 	for _, l := range latest(p.User(), c.Get("--session")) {
+		if c.Terminal { // a line is as long as its letter
+			l = post.Printable(l, shownLine)
+		}
 		line("%s", l)
 	}
 	_, err := io.WriteString(c.Out, b.String())
@@ -537,6 +543,7 @@ func (f command) session(ctx context.Context, c *call) error {
 	case "start", "end":
 		id := c.Get("--session")
 		if id == "" {
+			c.Reads()
 			h, err := spool.ReadHook(c.In)
 			if err != nil {
 				return cli.Usagef("session %s needs --session ID, or a hook's input: %v", c.Pos(0), err)
