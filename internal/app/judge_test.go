@@ -40,8 +40,8 @@ func TestP1_JudgeWakeRules(t *testing.T) {
 	judgetest.RunWakeRules(t, judgetest.Target{BaseURL: apptest.New(t).URL, Patience: patience})
 }
 
-// TestB1_JudgeGateway is issue 3, section 6.1: every endpoint and event of the gateway
-// contract, sections 2 to 5 and 8.
+// TestB1_JudgeGateway plays every endpoint and event of the gateway contract, sections
+// 2 to 5 and 8.
 func TestB1_JudgeGateway(t *testing.T) {
 	t.Parallel()
 	s := apptest.New(t)

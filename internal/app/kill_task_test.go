@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestT1_EveryTaskEndsOnceWhenAnythingIsKilled is issue 3, section 6.3: two people ask
-// one agent with three connections, of which one is our bridge and two are stock ones,
+// TestT1_EveryTaskEndsOnceWhenAnythingIsKilled has two people ask one
+// agent with three connections, of which one is our bridge and two are stock ones,
 // for 200 tasks, while server, Postgres and bridges are killed. Afterwards every task
 // has ended exactly once, its result was said once, nobody works, and while it went on
 // who was said to work was who held a lease. AGNTCHAT_KILL_SEED repeats the choice of

@@ -35,7 +35,7 @@ var killPoints = []string{
 
 var killVictims = []string{"server", "postgres", "bridge", "stock"}
 
-// TestP2_P3_P5_NothingIsLostWhenAnythingIsKilled is issue 11.2: two people write
+// TestP2_P3_P5_NothingIsLostWhenAnythingIsKilled has two people write
 // 500 messages in several rooms to one agent with three connections, of which one
 // is our bridge and two are stock ones, while server, Postgres and bridges are
 // killed inside claim, push, reply and ack. Afterwards every message is covered by

@@ -12,7 +12,7 @@ import (
 	"github.com/agntchat/agntchat/internal/app/apptest"
 )
 
-// TestP3_OfficialPhoenixClient is issue 11.3: the unmodified npm client talks to the
+// TestP3_OfficialPhoenixClient has the unmodified npm client talk to the
 // whole server, as a person and as an agent's bridge, also across a restart.
 func TestP3_OfficialPhoenixClient(t *testing.T) {
 	t.Parallel()

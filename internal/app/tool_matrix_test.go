@@ -99,7 +99,7 @@ var toolRows = map[string]toolRow{
 	"call_with_credential": {`{"credential_id":"` + uuid.NewString() + `"}`, "not_found forbidden forbidden forbidden forbidden", "not_found forbidden forbidden forbidden forbidden", taken},
 }
 
-// TestS1_ToolPermissionMatrix is issue 3, 6.4: every tool, by every caller, with
+// TestS1_ToolPermissionMatrix tries every tool, by every caller, with
 // every agent, and with a token that has died; rows from the registry, answers by
 // hand. What was planted comes out only where its reader may read it, and a secret
 // nowhere.

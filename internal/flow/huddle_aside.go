@@ -94,8 +94,8 @@ func (c *Chat) takeAside(ctx context.Context, tx *pg.Tx, actor access.Actor, roo
 }
 
 // beyondReach are the targets who do not sit in the room and whom the person for whom
-// the agent speaks could not write to themselves (issue 3, 3: caller ∩ agent). To that
-// person they are not known.
+// the agent speaks could not write to themselves: a call may do
+// what the agent and that person both may. To the person they are not known.
 func (c *Chat) beyondReach(ctx context.Context, tx *pg.Tx, actor access.Actor, room *locked, claim *turn.Claim, peers []id.Participant, called []string) (out []string, err error) {
 	var person *access.Actor
 	for n, p := range peers {

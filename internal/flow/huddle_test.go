@@ -188,7 +188,7 @@ func TestH1_TargetsOfABlock(t *testing.T) {
 	}
 }
 
-// What is said in a huddle is asked for by whoever asked in the room (issue 3, 3: caller ∩ agent).
+// What is said in a huddle is asked for by whoever asked in the room.
 func TestH1_AHuddleActsForWhoAsked(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
@@ -210,8 +210,8 @@ func TestH1_AHuddleActsForWhoAsked(t *testing.T) {
 	}
 }
 
-// Who could not write to an agent themselves does not reach it through another's tag
-// (issue 3, 3: caller ∩ agent). Nothing of it is lost.
+// Who could not write to an agent themselves does not reach it through another's tag.
+// Nothing of it is lost.
 func TestH1_NobodyIsCalledBeyondReach(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/agntchat/agntchat/internal/tool"
 )
 
-// webFetch reads a page of the public web as text (issue 3, part 3).
+// webFetch reads a page of the public web as text (row K3).
 func (p *PlatformTools) webFetch() Tool {
 	return Tool{
 		Spec: tool.Spec{

@@ -260,7 +260,7 @@ func (b *Bridge) profile(ctx context.Context) (map[string]any, error) {
 	return me, nil
 }
 
-// needTools checks the four tools that issue 6 names.
+// needTools checks four tools that every agent has.
 func (b *Bridge) needTools(tools []any) {
 	have := map[string]bool{}
 	for _, tool := range tools {
@@ -273,7 +273,7 @@ func (b *Bridge) needTools(tools []any) {
 	}
 	for _, name := range []string{"send_message", "get_messages", "get_profile", "end_turn"} {
 		if !have[name] {
-			b.led.Break("bridge", "issue 6", "resolvedTools lacks %s", name)
+			b.led.Break("bridge", "row K3", "resolvedTools lacks %s", name)
 		}
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Suite is one part of the gateway contract that can be judged by itself
-// (issue 3, section 6.1). Run signs up its own people and makes its own agents,
-// so suites can run side by side against one server.
+// Suite is one part of the gateway contract that can be judged by itself.
+// Run signs up its own people and makes its own agents, so suites can run side by
+// side against one server.
 type Suite struct {
 	Name  string
 	Run   func(t *testing.T, g Target)

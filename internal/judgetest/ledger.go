@@ -10,7 +10,7 @@ import (
 // it, and what was seen. Detail quotes at most a few hundred characters of what was seen.
 type Violation struct {
 	Who     string // "bridge", "sdk", "desktop", or the name given to that client
-	Section string // "bridge 2.7", "desktop 3.4", "issue 4" …
+	Section string // "bridge 2.7", "desktop 3.4", "row P1" …
 	Detail  string
 }
 

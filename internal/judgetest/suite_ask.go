@@ -142,12 +142,12 @@ func (s *stage) life(d *Desktop, id string) time.Duration {
 				return errors.Join(err1, err2)
 			}
 		}
-		return errors.Join(err, errors.New("[issue 3.2] the request is not listed under its requestId"))
+		return errors.Join(err, errors.New("[row S1] the request is not listed under its requestId"))
 	})
 	return life
 }
 
-// askDurable: a request that outlives every process (issue 3.2) is an ordinary
+// askDurable: a request that outlives every process (row S1) is an ordinary
 // one with a longer life.
 func askDurable(t *testing.T, g Target) {
 	s := newStage(t, g, "Patient")
@@ -159,12 +159,12 @@ func askDurable(t *testing.T, g Target) {
 			"executorId": b.executorID, "runId": "judge-run-" + b.executorID, // what resumes the run (docs/protocol.md)
 		}})
 		if id = a.Str("requestId"); err == nil && (a.Status != 200 || id == "") {
-			t.Errorf("[issue 3.2] a durable request is answered %d %s", a.Status, clip(string(a.Body), 200))
+			t.Errorf("[row S1] a durable request is answered %d %s", a.Status, clip(string(a.Body), 200))
 		}
 		return err
 	})
 	if life := s.life(s.d, id); life < 86300*time.Second || life > 86500*time.Second {
-		t.Errorf("[issue 3.2] a request with ttlSeconds 86400 lives %s", life)
+		t.Errorf("[row S1] a request with ttlSeconds 86400 lives %s", life)
 	}
 	b.Kill()
 	s.resolve(0, id, "approve", false)
@@ -172,7 +172,7 @@ func askDurable(t *testing.T, g Target) {
 	s.step("the next process reads the decision", func(ctx context.Context) error {
 		a, err := two.callREST(ctx, call{method: "GET", path: "/api/agent/permission-requests/" + id})
 		if err == nil && a.Str("status") != "approved" {
-			t.Errorf("[issue 3.2] the decision reads %s after a new process registered", brief(a.JSON))
+			t.Errorf("[row S1] the decision reads %s after a new process registered", brief(a.JSON))
 		}
 		return err
 	})

@@ -110,7 +110,7 @@ var sdkTools = map[string]sdkTool{
 }
 
 // nowTools are the methods and server tools whose domains exist with the
-// gateway (issue 3, section 3).
+// gateway (row K3).
 var nowTools = []string{
 	"send_message", "get_messages", "find_or_create_dm", "share_file", "create_task", "complete_task", "fail_task", "update_task_status", "update_task",
 	"accept_task_rest", "report_progress", "claim_next_step", "report_step_progress", "extend_task_plan", "get_context", "get_context_brief",
@@ -145,7 +145,7 @@ func catalogueRules(t *testing.T, g Target) {
 	}
 	for _, name := range nowTools {
 		if !methods[name] {
-			t.Errorf("[issue 3.3] the catalogue lacks %s", name)
+			t.Errorf("[row K3] the catalogue lacks %s", name)
 		}
 	}
 	t.Run("stable", func(t *testing.T) {
@@ -230,7 +230,7 @@ func bridgeToolkit(t *testing.T, g Target) {
 	s.step("find the tool", func(ctx context.Context) error {
 		a, err := s.d.must(ctx, "desktop 4.16", "GET", "/api/tools", nil, "ToolSummaries")
 		if tool, _ = dig(a.JSON, "tools.name=read_attachment.id"); err == nil && tool == "" {
-			return errors.New("[issue 3.3] GET /api/tools lacks read_attachment")
+			return errors.New("[row K3] GET /api/tools lacks read_attachment")
 		}
 		return err
 	})

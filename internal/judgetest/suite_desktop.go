@@ -180,7 +180,7 @@ func dayPaging(t *testing.T, g Target) {
 			at++
 		}
 		if now := str(m, "insertedAt"); now <= last {
-			t.Errorf("[issue 2] insertedAt %s follows %s: message time is strictly increasing", now, last)
+			t.Errorf("[row M2] insertedAt %s follows %s: message time is strictly increasing", now, last)
 		} else {
 			last = now
 		}

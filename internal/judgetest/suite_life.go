@@ -177,7 +177,7 @@ func bridgeBacklog(t *testing.T, g Target) {
 	done := s.turns(b, "all turns acked", len(ids), acked)
 	for i, r := range done {
 		if i < len(ids) && r.MessageID != ids[i] {
-			t.Errorf("[issue 6] turn %d is not message %d: order inside a conversation is kept", i+1, i+1)
+			t.Errorf("[row P4] turn %d is not message %d: order inside a conversation is kept", i+1, i+1)
 		}
 	}
 	for _, id := range ids {

@@ -137,7 +137,7 @@ func raceEnds(t *testing.T, r *goldenRun) {
 		}
 	}
 	if won != 1 {
-		t.Errorf("[issue 3.1] %d calls ended the task", won)
+		t.Errorf("[row T1] %d calls ended the task", won)
 	}
 	status, posted := "complete", 1
 	if failed {
@@ -149,7 +149,7 @@ func raceEnds(t *testing.T, r *goldenRun) {
 // ended reads the status, and how many messages of the direct room match.
 func (r *goldenRun) ended(t *testing.T, id, status string, posted int, content string) {
 	t.Helper()
-	r.play(t, golden{Name: "status", Section: "issue 3.1", Method: "GET", Path: "/api/tasks/" + id, Auth: "{{humanToken}}", Status: []int{200}, Shape: map[string]any{"status": status}})
+	r.play(t, golden{Name: "status", Section: "row T1", Method: "GET", Path: "/api/tasks/" + id, Auth: "{{humanToken}}", Status: []int{200}, Shape: map[string]any{"status": status}})
 	match := map[string]any{"senderId": "{{agentId}}", "content": "$re:" + content}
 	shape := map[string]any{"messages": map[string]any{"$once": match}}
 	if posted == 0 {
@@ -190,7 +190,7 @@ func raceDecisions(t *testing.T, r *goldenRun) {
 	}
 	r.atOnce(t, []string{r.vars["humanToken"]}, calls)
 	resolved := golden{
-		Name: "resolved", Section: "issue 3.2", Socket: "expect", On: "human", Topic: "user:{{humanId}}", Event: "permission_resolved", Shape: map[string]any{"id": "{{perm}}"},
+		Name: "resolved", Section: "row S1", Socket: "expect", On: "human", Topic: "user:{{humanId}}", Event: "permission_resolved", Shape: map[string]any{"id": "{{perm}}"},
 		Capture: map[string]string{"verdict": "status|id"},
 	}
 	r.play(t, resolved)

@@ -8,7 +8,7 @@ import (
 
 // restarted: the server stops and comes back while a task runs, another waits
 // for its bridge, and a permission request waits for its person. Nothing of it
-// is lost or done twice (bridge 2.13, issue 3.1, issue 3.2).
+// is lost or done twice (bridge 2.13, rows T1, S1).
 func restarted(t *testing.T, g Target) {
 	if g.Restart == nil {
 		t.Fatal("this suite needs a target that can be restarted")
@@ -62,7 +62,7 @@ func restarted(t *testing.T, g Target) {
 		s.outcome(s.tasks(b, "task ends", 1, func(r TaskRecord) bool { return r.TaskID == want.id && r.Outcome != "refused" })[0], "completed")
 		s.reads(want.id, "complete")
 		if n := s.stored(conv, want.text); n != 1 {
-			t.Errorf("[issue 3.1] %q was posted %d times", want.text, n)
+			t.Errorf("[row T1] %q was posted %d times", want.text, n)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // dayLateJoiner: whoever opens the room in mid-stream gets the current state of
-// the running stream after the join (issue 4), then the message.
+// the running stream after the join (row P6), then the message.
 func dayLateJoiner(t *testing.T, g Target) {
 	t.Parallel()
 	s := newStage(t, g, "Writer")
@@ -53,7 +53,7 @@ func dayLateJoiner(t *testing.T, g Target) {
 }
 
 // dayWaiting: a message nobody can take shows awaiting_agent until it is
-// answered; a stopped one shows not_answered (issue 6, desktop 5.2).
+// answered; a stopped one shows not_answered (row P6, desktop 5.2).
 func dayWaiting(t *testing.T, g Target) {
 	t.Parallel()
 	s := newStage(t, g, "Later")

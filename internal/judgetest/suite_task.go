@@ -136,7 +136,7 @@ func taskCompleted(t *testing.T, g Target) {
 				continue
 			}
 			if over && !terminal[str(f.object(), "status")] {
-				t.Errorf("[issue 3.1] %s with status %s came after the end of the task", f.Event, brief(f.object()["status"]))
+				t.Errorf("[row T1] %s with status %s came after the end of the task", f.Event, brief(f.object()["status"]))
 			}
 			over = over || terminal[str(f.object(), "status")]
 		}
@@ -191,7 +191,7 @@ func taskByTool(t *testing.T, g Target) {
 	s.once(s.d, conv, "finished by tool")
 }
 
-// taskParked: a run that waits leaves a question for the person (issue 3.1).
+// taskParked: a run that waits leaves a question for the person (row T1).
 func taskParked(t *testing.T, g Target) {
 	s := newStage(t, g, "Asker")
 	conv := s.room("direct", "")
@@ -215,7 +215,7 @@ func taskParked(t *testing.T, g Target) {
 	s.step("the question waits", func(ctx context.Context) error {
 		a, err := s.d.must(ctx, "desktop 4.2", "GET", "/api/me/decisions", nil, "DecisionList")
 		if err == nil && !strings.Contains(string(a.Body), "Red or green") {
-			t.Errorf("[issue 3.1] no decision holds the question: %s", clip(string(a.Body), 300))
+			t.Errorf("[row T1] no decision holds the question: %s", clip(string(a.Body), 300))
 		}
 		return err
 	})

@@ -68,7 +68,7 @@ func taskDeferred(t *testing.T, g Target) {
 		t.Error("[bridge 2.8.1] the refused response was posted")
 	}
 	if n := s.stored(conv, "parent is done"); n > 1 {
-		t.Errorf("[issue 3.1] the parent's result was posted %d times", n)
+		t.Errorf("[row T1] the parent's result was posted %d times", n)
 	}
 }
 
@@ -148,7 +148,7 @@ func taskLeftBehind(t *testing.T, g Target) {
 	})
 	s.reads(id, "complete", "failed", "exhausted")
 	if n := s.stored(conv, "second try of "+id); n > 1 {
-		t.Errorf("[issue 3.1] the result was posted %d times", n)
+		t.Errorf("[row T1] the result was posted %d times", n)
 	}
 	next := s.assign(conv, "next job", nil)
 	s.outcome(s.tasks(two, "the slot is free again", 1, byTask(next))[0], "completed")
@@ -199,7 +199,7 @@ func taskMany(t *testing.T, g Target) {
 	for id := range ids {
 		s.reads(id, "complete")
 		if n := s.stored(conv, "end of "+id); n != 1 {
-			t.Errorf("[issue 3.1] the result of one task was posted %d times", n)
+			t.Errorf("[row T1] the result of one task was posted %d times", n)
 		}
 	}
 	if n := len(b.Tasks()); n != 12 {

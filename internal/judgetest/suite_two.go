@@ -11,7 +11,7 @@ import (
 // RunTwoBrowsersFiveConnections judges "answered once": two desktop sessions of
 // one person write in several rooms at the same time to one agent that runs
 // five processes with a socket each. Every message gets exactly one reply, each
-// reply is broadcast once, no turn runs twice (issue 11.2).
+// reply is broadcast once, no turn runs twice (row P2).
 func RunTwoBrowsersFiveConnections(t *testing.T, g Target) {
 	const perRoom = 5
 	s := newStage(t, g, "Five")
@@ -98,7 +98,7 @@ func RunTwoBrowsersFiveConnections(t *testing.T, g Target) {
 	for id := range sent {
 		total++
 		if replies[id] != 1 {
-			t.Errorf("[issue 11.2] message %s was answered %d times", id, replies[id])
+			t.Errorf("[row P2] message %s was answered %d times", id, replies[id])
 		}
 		for _, d := range []*Desktop{s.d, b} {
 			if n := d.Count(0, "new_message", func(p map[string]any) bool { return strings.Contains(str(p, "content"), "re #"+id) }); n != 1 {
@@ -133,7 +133,7 @@ func (s *stage) noTurnTwice(bridges []*Bridge, total int) {
 	}
 	for id, n := range ran {
 		if n != 1 {
-			s.t.Errorf("[issue 11.2] message %s ran in %d processes", id, n)
+			s.t.Errorf("[row P2] message %s ran in %d processes", id, n)
 		}
 	}
 	if len(ran) != total || acks != total {

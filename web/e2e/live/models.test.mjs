@@ -1,4 +1,4 @@
-// The main job, and issue 11.4: agents whose models are the real Claude Code, the real Codex and the real SDKs, in front of a fake provider.
+// The main job: agents whose models are the real Claude Code, the real Codex and the real SDKs, in front of a fake provider.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
