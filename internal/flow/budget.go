@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agntchat/agntchat/internal/access"
+	"github.com/agntchat/agntchat/internal/chat"
 	"github.com/agntchat/agntchat/internal/event"
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/id"
@@ -14,8 +15,8 @@ import (
 	"github.com/agntchat/agntchat/internal/view"
 )
 
-// BudgetStopped tells an agent's owner that it has work and no tokens left today, or
-// what became of that.
+// BudgetStopped tells an agent's owner that it has no tokens left today, or what became
+// of that.
 type BudgetStopped struct {
 	Owner id.Participant
 	Stop  turn.Stop
@@ -25,8 +26,8 @@ type BudgetStopped struct {
 // Topic is the owner's.
 func (e BudgetStopped) Topic() string { return event.UserTopic(e.Owner.String()) }
 
-// overBudget reports that nothing may be begun for the agent today. The first time
-// that work waits for it its owner is asked, and the rooms that wait are told.
+// overBudget reports that nothing may be begun for the agent today. The first time its
+// owner is asked; rooms are told when something there begins to wait for it.
 func (g *Gateway) overBudget(ctx context.Context, agent id.Participant) bool {
 	if !g.budgets.has(agent) {
 		return false
@@ -39,12 +40,26 @@ func (g *Gateway) overBudget(ctx context.Context, agent id.Participant) bool {
 	if b == nil || !b.Over() {
 		return false
 	}
-	if b.Stop == nil {
-		if err := g.stopForToday(ctx, *b); err != nil {
-			g.complain(ctx, "stop agent failed", err, agent)
-		}
+	if err := g.stopForToday(ctx, *b); err != nil {
+		g.complain(ctx, "stop agent failed", err, agent)
 	}
 	return true
+}
+
+// spent reports that a run of the agent that goes on would overdraw its day further.
+func (g *Gateway) spent(ctx context.Context, agent id.Participant) (bool, error) {
+	if !g.budgets.has(agent) {
+		return false, nil
+	}
+	b, err := turn.BudgetOf(ctx, g.DB, agent)
+	return b != nil && b.Over(), err
+}
+
+// used looks for the end of the agent's day after it has used some of it.
+func (g *Gateway) used(tx *pg.Tx, agent id.Participant) {
+	if g.budgets.has(agent) {
+		tx.AfterCommit(func() { g.Wake(agent) })
+	}
 }
 
 func (g *Gateway) stopForToday(ctx context.Context, b turn.Budget) error {
@@ -52,24 +67,40 @@ func (g *Gateway) stopForToday(ctx context.Context, b turn.Budget) error {
 	if err != nil {
 		return err
 	}
-	var stop *turn.Stop
-	err = g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) (err error) {
-		if stop, err = turn.StopTx(ctx, tx, b); err == nil && stop != nil {
+	if b.Stop == nil {
+		err := g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
+			stop, err := turn.StopTx(ctx, tx, b)
+			if err != nil || stop == nil {
+				return err
+			}
 			tx.Publish(event.UserTopic(a.OwnerID.String()), BudgetStopped{a.OwnerID, *stop, a.DisplayName})
+			tx.AfterCommit(func() {
+				g.Log.InfoContext(ctx, "agent stopped by its budget", slog.String("agent_id", b.AgentID.String()), slog.Int64("used", b.Used), slog.Int64("tokens_per_day", b.TokensPerDay))
+			})
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		return err
-	})
-	if err != nil || stop == nil {
-		return err
 	}
-	g.Log.InfoContext(ctx, "agent stopped by its budget", slog.String("agent_id", b.AgentID.String()), slog.Int64("used", b.Used), slog.Int64("tokens_per_day", b.TokensPerDay))
-	rooms, err := turn.WaitingRooms(ctx, g.DB, b.AgentID)
+	rooms, err := view.RoomsToTellOfStop(ctx, g.DB, b.AgentID, b.Day, b.Zone, id.Conversation{})
 	if err != nil {
 		return err
 	}
+	notice := &Notice{Code: NoticeBudget, Params: map[string]any{"agent": a.DisplayName, "agent_id": a.ID}}
 	for _, room := range rooms {
-		notice := &Notice{Code: NoticeBudget, Params: map[string]any{"agent": a.DisplayName, "agent_id": a.ID}}
-		if _, err := g.Rooms.Post(ctx, access.System(), Post{ConversationID: room, Notice: notice}); goneIsNil(err) != nil {
+		err := g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
+			if _, err := chat.LockTx(ctx, tx, room); err != nil {
+				return err
+			}
+			still, err := view.RoomsToTellOfStop(ctx, tx, b.AgentID, b.Day, b.Zone, room)
+			if err != nil || len(still) == 0 { // told meanwhile
+				return err
+			}
+			_, err = g.Rooms.PostTx(ctx, tx, access.System(), Post{ConversationID: room, Notice: notice})
+			return err
+		})
+		if goneIsNil(err) != nil {
 			return err
 		}
 	}

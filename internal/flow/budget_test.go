@@ -1,6 +1,7 @@
 package flow_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/agntchat/agntchat/internal/fault"
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/id"
+	"github.com/agntchat/agntchat/internal/task"
 	"github.com/agntchat/agntchat/internal/turn"
 )
 
@@ -87,6 +89,97 @@ func TestS1_ABudgetStopsAnAgent(t *testing.T) {
 				t.Errorf("decided twice: %v", err)
 			}
 		})
+	}
+}
+
+// TestS1_TheStopIsSeenAtOnce: who uses up the day is asked about then, not when the next
+// message comes; each room that waits later is told once.
+func TestS1_TheStopIsSeenAtOnce(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	room, other := d.Room("direct", d.owner, d.bot), d.Room("group", d.owner, d.bot)
+	if _, err := d.g.SetBudget(t.Context(), d.owner, d.bot.ID, 1000); err != nil {
+		t.Fatal(err)
+	}
+	s := d.join(d.bot, d.ex)
+	d.Say(d.owner, room, "first")
+	running := s.next()
+	d.spend(d.bot, 1000)
+	d.stopOf(d.bot)
+	if d.waits(d.owner) != 1 {
+		t.Error("the inbox does not show it")
+	}
+	if len(s.commands) != 0 {
+		t.Error("a running turn was stopped")
+	}
+	d.ack(d.bot, running)
+	told := `SELECT count(*) FROM messages WHERE metadata->>'code' = 'budget_stopped' AND conversation_id = $1`
+	for range 2 {
+		d.Say(d.owner, room, "second")
+		d.until(1, told, room)
+	}
+	d.Say(d.owner, other, "@%s hello", d.bot.DisplayName)
+	d.until(1, told, other)
+	d.g.ClaimNow(t.Context(), d.bot.ID)
+	if n := d.Count(`SELECT count(*)::int FROM messages WHERE metadata->>'code' = 'budget_stopped'`); n != 2 {
+		t.Errorf("%d notices", n)
+	}
+	if len(s.turns) != 0 {
+		t.Error("it goes on without tokens")
+	}
+}
+
+// TestS1_ARunOfATaskStopsAtItsNextReport: a run that goes on when the day is used up is
+// parked when it reports, without an attempt, and goes on when its owner says so. One that
+// is done by then is done.
+func TestS1_ARunOfATaskStopsAtItsNextReport(t *testing.T) {
+	t.Parallel()
+	d := newTaskDesk(t)
+	room := d.Room("direct", d.owner, d.bot)
+	if _, err := d.g.SetBudget(t.Context(), d.owner, d.bot.ID, 1000); err != nil {
+		t.Fatal(err)
+	}
+	s := d.join(d.bot, d.ex)
+	v := d.bench.ask(d.owner, room, "Count", d.bot)
+	first := s.nextTask()
+	d.accept(d.bot, first)
+	if err := d.k.Report(t.Context(), d.bot, heldTask(first), flow.Progress{Step: "one"}); err != nil {
+		t.Fatal(err)
+	}
+	d.spend(d.bot, 1000)
+	stop := d.stopOf(d.bot)
+	if _, err := d.k.ClaimStep(t.Context(), d.bot, heldTask(first)); !errors.Is(err, task.ErrLost) {
+		t.Errorf("another step: %v", err)
+	}
+	if err := d.k.Report(t.Context(), d.bot, heldTask(first), flow.Progress{Step: "two"}); err == nil {
+		t.Error("it goes on")
+	}
+	if c := receive(t, "command", s.commands); c.Type != "stop_task" || c.TaskID != v.ID || c.Reason != "budget" {
+		t.Errorf("the bridge is told %+v", c)
+	}
+	if got := d.task(v.ID); got.Status != task.Pending {
+		t.Errorf("the task is %s", got.Status)
+	}
+	d.until(1, `SELECT count(*) FROM messages m JOIN tasks t ON t.work_conversation_id = m.conversation_id WHERE m.metadata->>'code' = 'budget_stopped' AND t.id = $1`, v.ID)
+	if _, err := d.g.ResolveStop(t.Context(), d.owner, stop, flow.BudgetAnswer{Decision: "continue"}); err != nil {
+		t.Fatal(err)
+	}
+	again := s.nextTask()
+	if again.Claim.Attempt != first.Claim.Attempt {
+		t.Errorf("attempt %d after %d", again.Claim.Attempt, first.Claim.Attempt)
+	}
+	d.accept(d.bot, again)
+	if err := d.k.Report(t.Context(), d.bot, heldTask(again), flow.Progress{Step: "two"}); err != nil {
+		t.Errorf("it may go on today: %v", err)
+	}
+	if _, err := d.g.SetBudget(t.Context(), d.owner, d.bot.ID, 1); err != nil { // its stop of today was decided
+		t.Fatal(err)
+	}
+	if _, err := d.DB.Exec(t.Context(), `UPDATE budget_stops SET status = 'kept'`); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := d.k.CompleteRun(t.Context(), d.bot, flow.TaskCompletion{HeldClaim: heldTask(again), Outcome: "done", Result: flow.TaskResult{Response: "Three."}}); err != nil || got != task.Complete {
+		t.Errorf("what is done counts: %s, %v", got, err)
 	}
 }
 

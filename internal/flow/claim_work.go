@@ -25,6 +25,7 @@ func (g *Gateway) claimFor(ctx context.Context, agent id.Participant) {
 		claimer
 		slots int
 	}
+	over := g.overBudget(ctx, agent) // also where nothing waits: its owner is asked at once
 	claimers := g.reg.claimers(agent)
 	if len(claimers) == 0 {
 		return
@@ -35,7 +36,7 @@ func (g *Gateway) claimFor(ctx context.Context, agent id.Participant) {
 		g.complain(ctx, "look for work failed", err, agent)
 		return
 	}
-	if len(sources) == 0 || g.overBudget(ctx, agent) {
+	if len(sources) == 0 || over {
 		return
 	}
 	var frees []free

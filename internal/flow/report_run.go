@@ -10,13 +10,16 @@ import (
 	"github.com/agntchat/agntchat/internal/turn"
 )
 
-// ReportUsage books what a model run used.
+// ReportUsage books what a model run used. Who uses up its day by it is stopped at once.
 func (g *Gateway) ReportUsage(ctx context.Context, actor access.Actor, u turn.Usage) error {
 	if err := access.RequireAgent(actor); err != nil {
 		return err
 	}
 	u.AgentID = actor.ID
-	return g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error { return turn.SaveUsageTx(ctx, tx, u) })
+	return g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
+		g.used(tx, u.AgentID)
+		return turn.SaveUsageTx(ctx, tx, u)
+	})
 }
 
 // ReportFault stores what a bridge says went wrong.

@@ -86,7 +86,8 @@ type Progress struct {
 }
 
 // Report is a sign of life of a run and tells people what it does. The first one
-// begins the work; a run that was not accepted is refused, as is one that is over.
+// begins the work; a run that was not accepted is refused, as is one that is over. One
+// whose agent has used up its day waits from then on, and is task.ErrLost.
 func (s *Tasks) Report(ctx context.Context, actor access.Actor, h HeldClaim, p Progress) error {
 	if err := access.RequireAgent(actor); err != nil {
 		return err
@@ -104,6 +105,9 @@ func (s *Tasks) Report(ctx context.Context, actor access.Actor, h HeldClaim, p P
 	}
 	t, err := task.Get(ctx, s.DB, row.TaskID)
 	if err != nil {
+		return err
+	}
+	if err := s.withinBudget(ctx, actor, h); err != nil {
 		return err
 	}
 	sign, fresh := s.steps.next(h.QueueID, p.Step)
@@ -152,8 +156,12 @@ type StepClaim struct {
 }
 
 // ClaimStep picks the next step of the plan. A step is given once in a run; a bridge of
-// ours, which runs one after the other, gets the one that it has not reported again.
+// ours, which runs one after the other, gets the one that it has not reported again. No
+// step is begun without tokens, as in Report.
 func (s *Tasks) ClaimStep(ctx context.Context, actor access.Actor, h HeldClaim) (out StepClaim, err error) {
+	if err := s.withinBudget(ctx, actor, h); err != nil {
+		return out, err
+	}
 	err = s.heldTask(ctx, actor, h, func(ctx context.Context, tx *pg.Tx, t *task.Task, c task.Claim) error {
 		out = StepClaim{}
 		if err := s.queue.ExtendTx(ctx, tx, c); err != nil {
@@ -262,15 +270,44 @@ func (s *Tasks) ExtendPlan(ctx context.Context, actor access.Actor, h HeldClaim,
 // GiveBack returns a task without an attempt: a bridge of ours drains.
 func (s *Tasks) GiveBack(ctx context.Context, actor access.Actor, h HeldClaim) error {
 	return s.heldTask(ctx, actor, h, func(ctx context.Context, tx *pg.Tx, t *task.Task, c task.Claim) error {
-		if err := task.ReopenTx(ctx, tx, c.ID, true, c.Reason, id.Executor{}); err != nil {
-			return err
-		}
-		tx.AfterCommit(func() {
-			s.steps.drop(c.ID)
-			s.Gateway.reg.forget(c.ExecutorID, c.ID)
-			s.Gateway.Wake(c.AgentID)
-			s.Gateway.tell.wake(c.AgentID)
-		})
-		return s.backToPendingTx(ctx, tx, t, task.Change{Actor: actor.ID, Note: "released", WakeNote: t.WakeNote})
+		return s.giveBackTx(ctx, tx, t, c, task.Change{Actor: actor.ID, Note: "released", WakeNote: t.WakeNote}, "")
 	})
+}
+
+// giveBackTx returns a task without an attempt; stop says to its executor why the run is
+// to stop.
+func (s *Tasks) giveBackTx(ctx context.Context, tx *pg.Tx, t *task.Task, c task.Claim, change task.Change, stop string) error {
+	if err := task.ReopenTx(ctx, tx, c.ID, true, c.Reason, id.Executor{}); err != nil {
+		return err
+	}
+	tx.AfterCommit(func() {
+		s.steps.drop(c.ID)
+		s.Gateway.reg.forget(c.ExecutorID, c.ID)
+		if stop != "" {
+			s.Gateway.reg.command(c.ExecutorID, stopTask(t.ID, stop))
+		}
+		s.Gateway.Wake(c.AgentID)
+		s.Gateway.tell.wake(c.AgentID)
+	})
+	return s.backToPendingTx(ctx, tx, t, change)
+}
+
+// withinBudget parks a run whose agent has used up its day: its task waits in the queue
+// until its owner lets the agent go on, or tomorrow. The caller is told that it holds
+// the task no more.
+func (s *Tasks) withinBudget(ctx context.Context, actor access.Actor, h HeldClaim) error {
+	if over, err := s.Gateway.spent(ctx, actor.ID); err != nil || !over {
+		return err
+	}
+	parked := false
+	err := s.heldTask(ctx, actor, h, func(ctx context.Context, tx *pg.Tx, t *task.Task, c task.Claim) error {
+		if parked = t.Status == task.Accepted || t.Status == task.InProgress; !parked {
+			return nil
+		}
+		return s.giveBackTx(ctx, tx, t, c, task.Change{Note: "no tokens left today", WakeNote: t.WakeNote}, "budget")
+	})
+	if err == nil && parked {
+		err = task.ErrLost
+	}
+	return err
 }

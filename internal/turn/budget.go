@@ -136,11 +136,6 @@ func SettleStopTx(ctx context.Context, tx *pg.Tx, agent id.Participant, limit *i
 	return oneStop(ctx, tx, querySettleStop, agent, status, limit, by)
 }
 
-// WaitingRooms are rooms in which messages wait for the agent, at most 20.
-func WaitingRooms(ctx context.Context, q pg.Querier, agent id.Participant) ([]id.Conversation, error) {
-	return pg.Column[id.Conversation](ctx, q, "rooms of waiting messages", queryWaitingRooms, agent)
-}
-
 func oneStop(ctx context.Context, q pg.Querier, sql string, args ...any) (*Stop, error) {
 	out, err := pg.Rows[Stop](ctx, q, "budget stop", sql, args...)
 	if err != nil {
@@ -177,6 +172,4 @@ ON CONFLICT (agent_id, day) DO NOTHING RETURNING ` + stopColumns
 
 	querySettleStop = `UPDATE budget_stops SET status = $2::text, raised_to = $3::bigint, decided_by = $4::uuid, decided_at = now()
 WHERE agent_id = $1::uuid AND status = 'pending' AND expires_at > now() RETURNING ` + stopColumns
-
-	queryWaitingRooms = `SELECT DISTINCT conversation_id FROM queued_messages WHERE agent_id = $1::uuid AND lease_until IS NULL LIMIT 20`
 )

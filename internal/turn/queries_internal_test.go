@@ -17,7 +17,7 @@ func TestM2_StatementsPlan(t *testing.T) {
 		queryEnqueue, queryEnqueueOne, queryOpenClaim, queryRow, queryLockRow, queryLockGroup, queryMarkAnswered, queryMarkPassed, queryMarkStale, queryHeldBy, queryHeldInRoom,
 		queryWaitingRows, queryOfAgent, queryUnseen, queryHolders, queryInFlight, queryWaitingCount, queryWaitingInRoom, queryWaiting, queryLapsed, queryLease,
 		queryRelease, queryFinish, queryFinished, queryReturned, querySettle, queryFinishReturned, queryUsage, queryFault, queryToolUses, queryDirective,
-		queryWaitingFor, queryRoomsInWork, queryHeads, queryBehind, queryUsageOf, querySetBudget, queryDropBudget, queryBudget, queryStop, queryLockStop, queryDecideStop, queryWaitingRooms, queryLockOpenGroup, querySettleStale,
+		queryWaitingFor, queryRoomsInWork, queryHeads, queryBehind, queryUsageOf, querySetBudget, queryDropBudget, queryBudget, queryStop, queryLockStop, queryDecideStop, queryLockOpenGroup, querySettleStale,
 	}, queryUnseen, queryHolders)
 	for _, sql := range NewQueue(time.Minute, time.Hour, "").Statements() {
 		pgtest.PlanOn(t, conn, sql) // their plans are tested in claim

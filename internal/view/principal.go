@@ -195,20 +195,12 @@ func OpenMessage(ctx context.Context, q pg.Querier, agent id.Participant, room i
 	return m, nil
 }
 
-const openMessagesSQL = `SELECT q.message_id, m.sender_id, coalesce(m.sender_kind, '') FROM queued_messages q LEFT JOIN messages m ON m.id = q.message_id
+const openMessagesSQL = `SELECT q.message_id AS id, m.sender_id, coalesce(m.sender_kind, '') AS sender_kind FROM queued_messages q LEFT JOIN messages m ON m.id = q.message_id
 	WHERE q.agent_id = $1::uuid AND q.lease_until IS NOT NULL ORDER BY q.seq LIMIT 500`
 
 // OpenMessages are what the agent's open turns answer, in whatever rooms.
 func OpenMessages(ctx context.Context, q pg.Querier, agent id.Participant) ([]TurnMessage, error) {
-	rows, err := q.Query(ctx, openMessagesSQL, agent)
-	if err != nil {
-		return nil, fmt.Errorf("look for open turns: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByPos[TurnMessage])
-	if err != nil {
-		return nil, fmt.Errorf("look for open turns: %w", err)
-	}
-	return out, nil
+	return pg.Rows[TurnMessage](ctx, q, "look for open turns", openMessagesSQL, agent)
 }
 
 func messageIDs(ctx context.Context, q pg.Querier, sql string, args ...any) ([]id.Message, error) {
