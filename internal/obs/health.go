@@ -22,7 +22,10 @@ type check struct {
 	run  func(context.Context) error
 }
 
-// Require adds a condition of readiness. run gets two seconds.
+// checkTime is what one check may take: less than the 2 s that a probe usually waits.
+const checkTime = 1500 * time.Millisecond
+
+// Require adds a condition of readiness. run gets 1.5 s; the checks run at the same time.
 func (h *Health) Require(name string, run func(context.Context) error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -54,13 +57,19 @@ func (h *Health) Failed(ctx context.Context) []string {
 	h.mu.Lock()
 	checks := h.checks
 	h.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	errs := make([]error, len(checks))
+	var all sync.WaitGroup
+	for n, c := range checks {
+		all.Go(func() { errs[n] = c.run(ctx) })
+	}
+	all.Wait()
 	var failed []string
-	for _, c := range checks {
-		cctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-		if c.run(cctx) != nil {
+	for n, c := range checks {
+		if errs[n] != nil {
 			failed = append(failed, c.name)
 		}
-		cancel()
 	}
 	return failed
 }
