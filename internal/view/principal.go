@@ -42,7 +42,8 @@ const (
 		UNION (SELECT q.message_id FROM queued_messages q WHERE q.agent_id = $1::uuid AND q.lease_until IS NOT NULL AND q.claimed_at <= $2::timestamptz LIMIT 20)`
 
 	// The result of a task, or what its run said on the way.
-	workedSQL = `(SELECT t.id, t.requester_id FROM messages m JOIN tasks t ON t.id::text = m.metadata ->> 'task_report' WHERE m.id = $3::uuid)
+	workedSQL = `(SELECT t.id, t.requester_id FROM messages m JOIN tasks t
+			ON t.id = CASE WHEN m.metadata ->> 'task_report' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN (m.metadata ->> 'task_report')::uuid END WHERE m.id = $3::uuid)
 		UNION (SELECT t.id, t.requester_id FROM task_assignees a JOIN tasks t ON t.id = a.task_id
 			WHERE a.participant_id = $1::uuid AND t.started_at <= $2::timestamptz AND (t.ended_at IS NULL OR t.ended_at >= $2::timestamptz)
 			AND (SELECT e.to_status FROM task_events e WHERE e.task_id = t.id AND e.to_status IS NOT NULL AND e.inserted_at <= $2::timestamptz
