@@ -11,6 +11,8 @@ import (
 
 	"github.com/agntchat/agntchat/internal/app/apptest"
 	"github.com/agntchat/agntchat/internal/config"
+	"github.com/agntchat/agntchat/internal/realtime/phxtest"
+	"github.com/agntchat/agntchat/migrations"
 )
 
 // terminal is a person with an external agent over the real server.
@@ -432,6 +434,83 @@ func TestB1_InboxIsReadOnce(t *testing.T) {
 	if got := x.inbox("?sessionId=s1"); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
+}
+
+// What waits in a huddle when it is closed, or in a room that the agent leaves, is not
+// read any more, and people see why.
+func TestB1_ClosedRoomsLeaveNothingToRead(t *testing.T) {
+	t.Parallel()
+	x := newTerminal(t)
+	room := x.call(x.owner, "POST", "/conversations", map[string]any{"type": "group", "title": "Yard", "memberIds": []string{x.agentID}}, 201)["id"].(string)
+	huddle := x.call(x.owner, "POST", "/conversations/dm", map[string]any{"peerId": x.agentID, "sourceConversationId": room, "huddleTopic": "sails"}, 200)["id"].(string)
+	read := x.say(huddle, "read before")
+	if got := x.inbox("?claim=true"); fmt.Sprint(got) != "[read before]" {
+		t.Fatalf("the inbox has %v", got)
+	}
+	asked := x.say(huddle, "linen?")
+	x.say(room, "in the room above")
+	me := phxtest.Dial(t, x.URL, phxtest.Options{Token: x.owner}).Join("conversation:"+huddle, map[string]any{})
+	x.call(x.owner, "POST", "/huddles/complete", map[string]any{"huddleId": huddle, "outcome": "abandoned", "summary": "Too windy."}, 200)
+	receipt := func(room, message, want string) {
+		t.Helper()
+		list, _ := x.call(x.owner, "GET", "/conversations/"+room+"/receipts?messageIds="+message, nil, 200)["receipts"].([]any)
+		if len(list) != 1 {
+			t.Fatalf("receipts %v", list)
+		}
+		if r := list[0].(map[string]any); fmt.Sprint(r["state"], " ", r["errorCode"]) != want {
+			t.Errorf("receipt %v, want %s", r, want)
+		}
+	}
+	receipt(huddle, asked, "stopped room_closed")
+	receipt(huddle, read, "read <nil>")
+	var told struct {
+		Receipt struct{ MessageID, AgentID, State, ErrorCode string }
+	}
+	until(me, "receipt_changed", &told)
+	if r := told.Receipt; r.MessageID != asked || r.AgentID != x.agentID || r.State != "stopped" || r.ErrorCode != "room_closed" {
+		t.Errorf("told %+v", r)
+	}
+	if got := x.inbox("?claim=true"); fmt.Sprint(got) != "[in the room above]" {
+		t.Errorf("the inbox has %v", got)
+	}
+	if n := x.call(x.agent, "POST", "/agents/me/inbox/ack", map[string]any{"messageIds": []string{asked}}, 200)["acked"]; n != 0.0 {
+		t.Errorf("acked %v", n)
+	}
+
+	left := x.say(room, "never read")
+	x.call(x.owner, "DELETE", "/conversations/"+room+"/members/"+x.agentID, nil, 200)
+	receipt(room, left, "stopped left_room")
+	x.call(x.owner, "POST", "/conversations/"+room+"/members", map[string]any{"participantId": x.agentID}, 201)
+	if got := x.inbox("?claim=true"); len(got) != 0 {
+		t.Errorf("who came back finds %v", got)
+	}
+
+	// So it is for what an older program left open when it closed a huddle.
+	x.say(room, "still to read")
+	if err := x.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{migration(t, "000020_close_inbox_items.down.sql"), `UPDATE inbox_items SET read_at = NULL WHERE message_id = '` + asked + `'`, migration(t, "000020_close_inbox_items.up.sql")} {
+		if _, err := x.DB.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := x.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	receipt(huddle, asked, "stopped room_closed")
+	if got := x.inbox("?claim=true"); fmt.Sprint(got) != "[still to read]" {
+		t.Errorf("after the upgrade the inbox has %v", got)
+	}
+}
+
+func migration(t *testing.T, name string) string {
+	t.Helper()
+	raw, err := migrations.FS.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
 }
 
 func TestB1_SessionInputIsBounded(t *testing.T) {

@@ -29,3 +29,9 @@ func TakeTx(ctx context.Context, tx *pg.Tx, agent id.Participant, ms []id.Messag
 	}
 	return pg.Rows[Taken](ctx, tx, "read inbox", sqlTake, agent, id.Strings(ms), session)
 }
+
+// CloseTx ends the waiting of what an agent, zero for every agent, has not read in a
+// room, and keeps the reason. It gives the messages, one for each agent that it waited for.
+func CloseTx(ctx context.Context, tx *pg.Tx, room id.Conversation, agent id.Participant, reason string) ([]id.Message, error) {
+	return pg.Column[id.Message](ctx, tx, "close inbox of room", sqlClose, room, agent, reason)
+}

@@ -38,6 +38,12 @@ ON CONFLICT (agent_id, message_id) DO NOTHING`
     SELECT l.message_id FROM inbox_items l WHERE l.agent_id = $1::uuid AND l.message_id = ANY($2::uuid[]) AND l.read_at IS NULL
     ORDER BY l.message_id FOR UPDATE) f
 WHERE i.agent_id = $1::uuid AND i.message_id = f.message_id AND i.read_at IS NULL RETURNING i.message_id, i.conversation_id`
+
+	// Locked in the order of sqlTake.
+	sqlClose = `UPDATE inbox_items i SET read_at = now(), close_reason = $3::text FROM (
+    SELECT l.agent_id, l.message_id FROM inbox_items l WHERE l.conversation_id = $1::uuid AND ($2::uuid IS NULL OR l.agent_id = $2::uuid) AND l.read_at IS NULL
+    ORDER BY l.agent_id, l.message_id FOR UPDATE) f
+WHERE i.agent_id = f.agent_id AND i.message_id = f.message_id AND i.read_at IS NULL RETURNING i.message_id`
 )
 
 const inviteColumns = `id, created_by, agent_id, display_name, description, capabilities, code_hash, max_uses, uses, expires_at, revoked_at, last_used_at,

@@ -6,6 +6,8 @@ import (
 
 	"github.com/agntchat/agntchat/internal/access"
 	"github.com/agntchat/agntchat/internal/chat"
+	"github.com/agntchat/agntchat/internal/event"
+	"github.com/agntchat/agntchat/internal/external"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/pg"
 	"github.com/agntchat/agntchat/internal/turn"
@@ -134,6 +136,9 @@ func (g *Gateway) ForgetTx(ctx context.Context, tx *pg.Tx, conv id.Conversation,
 	if err := g.stopAsking(ctx, tx, conv, agent, "left_room"); err != nil {
 		return err
 	}
+	if _, err := external.CloseTx(ctx, tx, conv, agent, "left_room"); err != nil {
+		return err
+	}
 	rows, err := turn.InRoomTx(ctx, tx, conv, agent)
 	if err != nil {
 		return err
@@ -153,8 +158,8 @@ func (g *Gateway) ForgetTx(ctx context.Context, tx *pg.Tx, conv id.Conversation,
 	return nil
 }
 
-// SettleRoomTx ends the waiting of what was to be answered in a room that was closed,
-// by whomever. The room is locked. A turn that runs already goes on.
+// SettleRoomTx ends the waiting of what was to be answered or read in a room that was
+// closed, by whomever. The room is locked. A turn that runs already goes on.
 func (g *Gateway) SettleRoomTx(ctx context.Context, tx *pg.Tx, conv id.Conversation) error {
 	rows, err := turn.InRoomTx(ctx, tx, conv, id.Participant{})
 	if err != nil {
@@ -167,6 +172,20 @@ func (g *Gateway) SettleRoomTx(ctx context.Context, tx *pg.Tx, conv id.Conversat
 		if err := turn.FinishTx(ctx, tx, []turn.Claim{c}, turn.Result{Outcome: turn.Stopped, ErrorCode: "room_closed"}); err != nil {
 			return err
 		}
+	}
+	unread, err := external.CloseTx(ctx, tx, conv, id.Participant{}, "room_closed")
+	if err != nil {
+		return err
+	}
+	if len(unread) == 0 { // no names would ask for every message
+		return nil
+	}
+	receipts, err := view.Receipts(ctx, tx, conv, unread)
+	if err != nil {
+		return err
+	}
+	for _, r := range receipts {
+		tx.Publish(event.ConversationTopic(conv.String()), ReceiptChanged{conv, r})
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ type Receipt struct {
 	MessageID  id.Message
 	AgentID    id.Participant
 	AgentName  string
-	State      string // accepted | claimed | working | answered | merged | passed | unanswered | failed | expired | stopped; of an inbox: waiting | read
+	State      string // accepted | claimed | working | answered | merged | passed | unanswered | failed | expired | stopped; of an inbox: waiting | read | stopped
 	ErrorCode  *string
 	AnswerID   id.Message
 	MergedInto id.Message
@@ -35,7 +35,8 @@ const receiptsSQL = `SELECT r.message_id, r.agent_id, p.display_name AS agent_na
 		SELECT t.message_id, t.agent_id, t.outcome, t.error_code, t.answer_id, t.merged_into, t.ended_at
 		FROM turns t WHERE t.conversation_id = $1::uuid AND t.message_id = ANY($2::uuid[])
 		UNION ALL
-		SELECT i.message_id, i.agent_id, CASE WHEN i.read_at IS NULL THEN 'waiting' ELSE 'read' END, NULL, NULL, NULL, coalesce(i.read_at, i.inserted_at)
+		SELECT i.message_id, i.agent_id, CASE WHEN i.read_at IS NULL THEN 'waiting' WHEN i.close_reason IS NULL THEN 'read' ELSE 'stopped' END,
+			i.close_reason, NULL, NULL, coalesce(i.read_at, i.inserted_at)
 		FROM inbox_items i WHERE i.message_id = ANY($2::uuid[]) AND i.conversation_id = $1::uuid
 	) r JOIN participants p ON p.id = r.agent_id ORDER BY r.at, r.message_id, r.agent_id LIMIT 500`
 
