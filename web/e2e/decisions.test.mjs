@@ -80,6 +80,9 @@ async function visit(path, options = {}) {
     const grantId = body.scope ? uuid(9000) : null;
     const done = { ...found, status: state === "denied" ? "denied" : "approved", state, grantId, decidedAt: iso(Date.now()), decidedBy: me.id };
     world.past = [pastRequest(0, done), ...(world.past ?? [])];
+    // As from a server nearby: the news is there before the answer.
+    server.user("permission_resolved", done);
+    await page.locator(`[data-request="${id}"]`).waitFor({ state: "detached" });
     return answer(route, done);
   });
   await page.route("**/api/tasks/*/asks/*/answer", (route) => {

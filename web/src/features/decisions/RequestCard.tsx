@@ -53,38 +53,33 @@ export function RequestCard({ request, current = false, inRoom = false, handle }
   const two = (request.decidersNeeded ?? 1) > 1;
   const allowed = request.allowedBy?.includes(self.id) ?? false;
 
-  const answer = (verdict: Verdict) => {
+  const answer = async (verdict: Verdict) => {
     if (busy || time.over || (hidden && verdict.decision !== "deny") || (allowed && verdict.decision === "approve")) return;
     const text = note?.trim();
-    resolve.mutate(
-      { id: request.id, ...verdict, ...(text ? { text } : {}) },
-      {
-        onSuccess: (done) => {
-          if (!done.grantId) return;
-          const grant = done.grantId;
-          const until = new Date(Date.now() + days * 86_400_000).toISOString();
-          toast({
-            tone: "good",
-            title: t("decisions.allowedToast", { date: dateTime(until) }),
-            action: { label: t("decisions.undo"), run: () => revoke.mutate(grant) },
-            duration: 10_000,
-          });
-        },
-      },
-    );
+    // Not a callback of `mutate`: the news of the answer often comes before the answer, and takes this card away with its callbacks.
+    const done = await resolve.mutateAsync({ id: request.id, ...verdict, ...(text ? { text } : {}) }).catch(() => null);
+    const grant = done?.grantId;
+    if (!grant) return;
+    const until = new Date(Date.now() + days * 86_400_000).toISOString();
+    toast({
+      tone: "good",
+      title: t("decisions.allowedToast", { date: dateTime(until) }),
+      action: { label: t("decisions.undo"), run: () => revoke.mutate(grant) },
+      duration: 10_000,
+    });
   };
   const approve = () => {
     if (edited !== null) {
-      if (parsed && changed) answer({ decision: "edit", input: parsed });
+      if (parsed && changed) void answer({ decision: "edit", input: parsed });
       return;
     }
-    answer({
+    void answer({
       decision: "approve",
       ...(request.actionHash ? { actionHash: request.actionHash } : {}),
       ...(scope === "once" ? {} : { scope, grantDays: days }),
     });
   };
-  const deny = () => answer({ decision: "deny" });
+  const deny = () => void answer({ decision: "deny" });
   const edit = () => {
     if (mayEdit(request)) setEdited(edited === null ? start.text : null);
   };

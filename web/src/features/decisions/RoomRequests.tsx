@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { Id } from "#/api/types";
-import { useT } from "#/i18n";
+import { tn, useT } from "#/i18n";
 import { MemberCard } from "./ChoiceCard";
 import { CredentialCard } from "./CredentialCard";
 import { useCredentials, usePending, useSeats } from "./queries";
@@ -27,7 +27,7 @@ export function RoomRequests({ roomId }: { roomId: Id }) {
         {shown}
         {hidden > 0 && (
           <button type="button" onClick={() => setAll(true)} className="hit self-start rounded-control px-1 text-meta text-text-2 hover:text-text">
-            {t("decisions.room.more", { n: hidden })}
+            {tn("decisions.room.more", hidden)}
           </button>
         )}
       </div>

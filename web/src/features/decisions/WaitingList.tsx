@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { ChevronRight } from "lucide-react";
 import { Avatar } from "#/components/ui/avatar";
-import { useT } from "#/i18n";
+import { tn, useT } from "#/i18n";
 import { cx } from "#/lib/cx";
 import { oneLine, requestLine } from "./lists";
 import { useWaiting, type Waiting } from "./queries";
@@ -71,7 +71,7 @@ export function WaitingList({ most = 3 }: Props) {
       {items.length > most && (
         <p className="mt-1 px-1">
           <Link to="/decisions" className="rounded-control text-meta text-text-2 underline-offset-2 hover:underline">
-            {t("decisions.room.more", { n: items.length - most })}
+            {tn("decisions.room.more", items.length - most)}
           </Link>
         </p>
       )}
