@@ -313,3 +313,29 @@ func TestS1_GrantsAndRulesAreReadByName(t *testing.T) {
 		}
 	}
 }
+
+// TestS1_ADeletedAgentAsksNothing: what it wanted is in no list of what waits.
+func TestS1_ADeletedAgentAsksNothing(t *testing.T) {
+	t.Parallel()
+	w := newDeskWorld(t)
+	_, guest := person(t, w.s.URL)
+	var room struct{ ID string }
+	w.call(w.owner, "POST", "/api/conversations", map[string]any{"type": "group", "title": "Harbour", "memberIds": []string{w.agentID}}, 201, &room)
+	w.secret("Weather")
+	w.seat(room.ID, guest, "")
+	w.stop(0)
+	count := func() (n int) {
+		t.Helper()
+		var all struct{ Decisions, Requests []struct{} }
+		w.call(w.owner, "GET", "/api/me/decisions", nil, 200, &all)
+		w.call(w.owner, "GET", "/api/credential-requests", nil, 200, &all)
+		return len(all.Decisions) + len(all.Requests)
+	}
+	if n := count(); n != 4 {
+		t.Fatalf("%d entries wait", n)
+	}
+	w.call(w.owner, "POST", "/api/agents/"+w.agentID+"/delete-permanent", map[string]any{"confirmName": "Bot"}, 200, nil)
+	if n := count(); n != 0 {
+		t.Errorf("%d entries of a deleted agent wait", n)
+	}
+}

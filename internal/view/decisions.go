@@ -105,7 +105,7 @@ const credentialSQL = `SELECT r.id, r.organization_id, r.agent_id, r.owner_id, r
 
 const (
 	oneCredentialSQL      = credentialSQL + ` WHERE r.id = $1::uuid`
-	pendingCredentialsSQL = credentialSQL + ` WHERE r.owner_id = $1::uuid AND r.status = 'pending' AND r.expires_at > clock_timestamp() ORDER BY r.inserted_at DESC, r.id LIMIT 500`
+	pendingCredentialsSQL = credentialSQL + ` WHERE r.owner_id = $1::uuid AND r.status = 'pending' AND r.expires_at > clock_timestamp() AND p.status = 'active' ORDER BY r.inserted_at DESC, r.id LIMIT 500`
 	givenCredentialsSQL   = credentialSQL + ` WHERE r.owner_id = $1::uuid AND r.sealed IS NOT NULL ORDER BY r.inserted_at DESC, r.id LIMIT 500`
 )
 
@@ -189,6 +189,7 @@ type Decision struct {
 	TokensPerDay   *int64 // of a budget stop
 }
 
+// What an agent wants that is off or deleted waits for nobody; its approvals and tasks are ended when it goes.
 const decisionsSQL = `SELECT x.kind, x.source_id, x.conversation_id, room.title AS room_title, x.task_id, x.agent_id, p.display_name AS agent_name, x.inserted_at,
 	x.description, x.question, x.label, x.title, x.tool_name, x.options, x.field, x.default_value, x.expires_at, x.used, x.tokens_per_day FROM (
 		SELECT 'permission_request' AS kind, a.id AS source_id, a.conversation_id, a.task_id, a.agent_id, a.inserted_at, a.description, '' AS question, '' AS label, '' AS title, a.tool_name,
@@ -208,7 +209,8 @@ const decisionsSQL = `SELECT x.kind, x.source_id, x.conversation_id, room.title 
 		UNION ALL
 		SELECT 'budget_stop', s.id, NULL, NULL, s.agent_id, s.inserted_at, '', '', '', '', '', '{}', NULL, NULL, s.expires_at, s.used, s.tokens_per_day
 		FROM budget_stops s JOIN agents g ON g.id = s.agent_id WHERE g.owner_id = $1::uuid AND s.status = 'pending' AND s.expires_at > clock_timestamp()
-	) x JOIN participants p ON p.id = x.agent_id LEFT JOIN conversations room ON room.id = x.conversation_id AND room.deleted_at IS NULL ORDER BY x.inserted_at DESC, x.source_id LIMIT 500`
+	) x JOIN participants p ON p.id = x.agent_id LEFT JOIN conversations room ON room.id = x.conversation_id AND room.deleted_at IS NULL
+	WHERE p.status = 'active' OR x.kind IN ('permission_request', 'ask') ORDER BY x.inserted_at DESC, x.source_id LIMIT 500`
 
 // Decisions is everything that waits for a person, newest first, at most 500.
 func Decisions(ctx context.Context, q pg.Querier, person id.Participant) ([]Decision, error) {
