@@ -24,7 +24,7 @@ func (b *Backend) LiveForTest() (n int) {
 func (b *Backend) CloseHooksForTest() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	_ = b.hooks.close()
+	_ = b.hooks.at.Close()
 }
 
 // HarmlessForTest is harmless.

@@ -2,20 +2,15 @@ package claudecode
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/subtle"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/agntchat/agntchat/internal/bridge/backend"
+	"github.com/agntchat/agntchat/internal/bridge/loopback"
 )
 
 // gatedTools are the CLI's tools that act on the machine or the network. The others
@@ -29,40 +24,25 @@ const hookPatience = 150 * time.Second
 // hookServer answers the CLI's PreToolUse hooks. The address carries a secret and
 // stands only in files of mode 0600.
 type hookServer struct {
-	secret string
-	ln     net.Listener
-	http   *http.Server
-	wg     sync.WaitGroup
+	at *loopback.Server
 
 	mu   sync.Mutex
 	asks map[string]*asker // by conversation key
 }
 
 func startHooks() (*hookServer, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it returns at once
+	at, err := loopback.Listen("hooks")
 	if err != nil {
-		return nil, fmt.Errorf("listen for hooks: %w", err)
+		return nil, err
 	}
-	var b [24]byte
-	_, _ = rand.Read(b[:])
-	s := &hookServer{secret: hex.EncodeToString(b[:]), ln: ln, asks: map[string]*asker{}}
-	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
-	s.wg.Go(func() { _ = s.http.Serve(ln) })
+	s := &hookServer{at: at, asks: map[string]*asker{}}
+	at.Serve(s)
 	return s, nil
-}
-
-func (s *hookServer) close() error {
-	err := s.http.Close()
-	s.wg.Wait()
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
 }
 
 // settings is the CLI's settings with the hook of one conversation.
 func (s *hookServer) settings(key string) ([]byte, error) {
-	hook := map[string]any{"type": "http", "url": "http://" + s.ln.Addr().String() + "/" + s.secret + "/" + key, "timeout": int(hookPatience.Seconds())}
+	hook := map[string]any{"type": "http", "url": s.at.URL("/" + s.at.Secret() + "/" + key), "timeout": int(hookPatience.Seconds())}
 	return json.Marshal(map[string]any{
 		"workflowKeywordTriggerEnabled": false,
 		"hooks":                         map[string]any{"PreToolUse": []any{map[string]any{"matcher": gatedTools, "hooks": []any{hook}}}},
@@ -84,7 +64,7 @@ func (s *hookServer) bind(key string, a *asker) (unbind func()) {
 // ServeHTTP answers one hook. What it cannot answer it denies.
 func (s *hookServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	secret, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	if subtle.ConstantTimeCompare([]byte(secret), []byte(s.secret)) != 1 {
+	if !s.at.Knows(secret) {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}

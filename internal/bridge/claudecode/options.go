@@ -133,7 +133,7 @@ func (b *Backend) Close() error {
 		err = tools.Close()
 	}
 	if hooks != nil {
-		err = errors.Join(err, hooks.close())
+		err = errors.Join(err, hooks.at.Close())
 	}
 	return err
 }

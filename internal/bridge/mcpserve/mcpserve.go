@@ -7,20 +7,14 @@ package mcpserve
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/subtle"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/agntchat/agntchat/internal/bridge/backend"
+	"github.com/agntchat/agntchat/internal/bridge/loopback"
 )
 
 // Name is the server's key in a CLI's configuration; tools appear as
@@ -29,10 +23,7 @@ const Name = "agntchat"
 
 // Server serves the toolboxes of the turns that run now.
 type Server struct {
-	token string
-	ln    net.Listener
-	http  *http.Server
-	wg    sync.WaitGroup
+	at *loopback.Server
 
 	mu    sync.Mutex
 	boxes map[string]backend.Toolbox // by conversation key
@@ -42,33 +33,23 @@ type Server struct {
 
 // Start listens on a free loopback port.
 func Start() (*Server, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it returns at once
+	at, err := loopback.Listen("tools")
 	if err != nil {
-		return nil, fmt.Errorf("listen for tools: %w", err)
+		return nil, err
 	}
-	var b [24]byte
-	_, _ = rand.Read(b[:])
-	s := &Server{token: hex.EncodeToString(b[:]), ln: ln, boxes: map[string]backend.Toolbox{}, idle: map[string][]backend.Tool{}, reads: map[string]chan struct{}{}}
-	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
-	s.wg.Go(func() { _ = s.http.Serve(ln) })
+	s := &Server{at: at, boxes: map[string]backend.Toolbox{}, idle: map[string][]backend.Tool{}, reads: map[string]chan struct{}{}}
+	at.Serve(s)
 	return s, nil
 }
 
 // Close ends the server and the calls that run in it.
-func (s *Server) Close() error {
-	err := s.http.Close()
-	s.wg.Wait()
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
-}
+func (s *Server) Close() error { return s.at.Close() }
 
 // Token is the bearer token that callers must show.
-func (s *Server) Token() string { return s.token }
+func (s *Server) Token() string { return s.at.Secret() }
 
 // URL is the address for one conversation. key must be a path segment.
-func (s *Server) URL(key string) string { return "http://" + s.ln.Addr().String() + "/mcp/" + key }
+func (s *Server) URL(key string) string { return s.at.URL("/mcp/" + key) }
 
 // Bind makes a turn's tools callable at the address of its conversation until
 // the returned function is called.
@@ -108,7 +89,7 @@ type request struct {
 // stream: GET is refused, as the protocol allows.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	got := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if subtle.ConstantTimeCompare([]byte(got), []byte(s.token)) != 1 {
+	if !s.at.Knows(got) {
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
