@@ -385,3 +385,53 @@ func TestS1_TheClockIsReadWhenItIsDecided(t *testing.T) {
 		t.Errorf("it is %s", got)
 	}
 }
+
+// TestS1_ADecisionDoesNotCleanATurn: the answer of a person to a call of a marked turn begins
+// a new turn, of that person. What the agent has read is in it all the same: the call that
+// was allowed runs once, and the next one asks.
+func TestS1_ADecisionDoesNotCleanATurn(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	ran := 0
+	tools := d.gated(page(), probe("wire_money", func(tl *flow.Tool) { tl.Risk = tool.High }, func(context.Context, flow.ToolCaller, flow.ToolArgs) (flow.ToolResult, error) {
+		ran++
+		return flow.ToolResult{Text: "done"}, nil
+	}))
+	turn := func(m id.Message, args string) flow.ToolResult {
+		t.Helper()
+		d.Claim(d.bot, m)
+		return d.use(tools, d.bot, flow.ToolCall{Name: "wire_money", Args: json.RawMessage(args), ConversationID: d.room.String(), SourceMessageID: m.String()})
+	}
+	answer := func(r flow.ToolResult) (m id.Message) {
+		t.Helper()
+		if _, err := d.s.Resolve(t.Context(), d.owner, r.RequestID, yes); err != nil {
+			t.Fatal(err)
+		}
+		d.exec(`DELETE FROM queued_messages`)
+		d.say()
+		if err := d.DB.QueryRow(t.Context(), `SELECT message_id FROM queued_messages`).Scan(&m); err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	asked := d.Say(d.peer, d.room, "@Bot look").Message.ID
+	d.Claim(d.bot, asked)
+	d.as(tools, d.bot, "page", d.room, asked, id.Task{})
+	for n, args := range []string{`{"a":"1"}`, `{"a":"2"}`} { // the second in the turn of the first decision
+		held := turn(asked, args)
+		if held.RequestID.IsZero() || ran != n {
+			t.Fatalf("call %d is not held: %+v, ran %d", n, held, ran)
+		}
+		// A turn that is over keeps its rows in turns.
+		d.exec(`INSERT INTO turns (id, agent_id, conversation_id, message_id, queue_id, generation, outcome, queued_at)
+			SELECT gen_random_uuid(), agent_id, conversation_id, message_id, id, generation, 'answered', now() FROM queued_messages WHERE message_id = $1::uuid`, asked)
+		asked = answer(held)
+		if out := turn(asked, args); out.Refused != nil || ran != n+1 {
+			t.Fatalf("call %d was allowed: %+v, ran %d", n, out.Refused, ran)
+		}
+	}
+	clean := d.Say(d.owner, d.room, "@Bot wire it").Message.ID
+	if out := turn(clean, `{"a":"3"}`); out.Refused != nil || ran != 3 {
+		t.Errorf("a turn of its own: %+v", out.Refused)
+	}
+}

@@ -135,10 +135,34 @@ func answering(ctx context.Context, q pg.Querier, c *ToolCaller, source id.Messa
 	if c.Marked = o.marked; !c.Marked {
 		c.Marked, err = tool.Marked(ctx, q, c.Agent.ID, ids)
 	}
+	for _, m := range about {
+		if err == nil && !c.Marked && m.Decides {
+			c.Marked, err = heldMarked(ctx, q, c.Agent, m.ID)
+		}
+	}
 	if err == nil && !c.Marked && !c.Task.IsZero() { // talk beside the run of a task
 		c.Marked, err = view.TaskTainted(ctx, q, c.Agent.OwnerID, c.Task)
 	}
 	return err
+}
+
+// heldMarked reports that the call about which a decision tells was made in a marked turn:
+// the answer of a person does not make what the agent has read clean.
+func heldMarked(ctx context.Context, q pg.Querier, agent access.Actor, decision id.Message) (bool, error) {
+	source, task, err := view.HeldCall(ctx, q, agent.ID, decision)
+	switch {
+	case err != nil:
+		return false, err
+	case !source.IsZero() && source != decision:
+		before := ToolCaller{Agent: agent}
+		if err := answering(ctx, q, &before, source, nil); err != nil || before.Marked {
+			return before.Marked, err
+		}
+	}
+	if task.IsZero() {
+		return false, nil
+	}
+	return view.TaskTainted(ctx, q, agent.OwnerID, task)
 }
 
 // ofTask takes the task that a call names, if the agent does it. A call of its run is

@@ -23,7 +23,7 @@ func TestM2_GatewayStatementsPlan(t *testing.T) {
 	}
 	for _, sql := range []string{
 		receiptsSQL, recentAskedSQL, turnsSQL, agentOwnerSQL, turnHistoryDefaultSQL, newestSQL, newestAndTaskSQL, workMessageSQL, busyInSQL, stoppedTasksSQL, decisionsSQL, pastDecisionsSQL, approvalsByIDSQL, grantsSQL, memberRequestSQL, activeDecidersSQL, orphanedApprovalsSQL, taskWorkSQL, answerSQL, marksSQL, agentNameSQL, oneAgentSQL, turnHistoryAnySQL, latestBySQL, audienceSQL, roomAudienceSQL, agentQueuesSQL, executorRowsSQL,
-		claimRowsSQL, faultRowsSQL, openMessageSQL, openMessagesSQL, roomsToTellSQL, causeSQL, answeredSQL, groupSQL, workedSQL, turnMessagesSQL, runMessageSQL, taskTaintedSQL, listensSQL,
+		claimRowsSQL, faultRowsSQL, openMessageSQL, openMessagesSQL, roomsToTellSQL, causeSQL, answeredSQL, groupSQL, workedSQL, turnMessagesSQL, runMessageSQL, taskTaintedSQL, listensSQL, heldCallSQL,
 	} {
 		if plan := pgtest.PlanOn(t, conn, sql); strings.Contains(plan, "Seq Scan on") {
 			t.Errorf("reads a whole table:\n%s\n%s", sql, plan)

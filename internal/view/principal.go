@@ -92,15 +92,16 @@ func taskCauses(ctx context.Context, q pg.Querier, agent id.Participant, at time
 }
 
 // TurnMessage is one of the messages that a turn answers. SenderKind is empty when it
-// was deleted.
+// was deleted. Decides says that it tells what was decided about a tool of the server.
 type TurnMessage struct {
 	ID         id.Message
 	SenderID   id.Participant
 	SenderKind string
+	Decides    bool
 }
 
 // What one turn answers was claimed together, and ended together.
-const turnMessagesSQL = `SELECT x.message_id, m.sender_id, coalesce(m.sender_kind, '') FROM (
+const turnMessagesSQL = `SELECT x.message_id, m.sender_id, coalesce(m.sender_kind, ''), coalesce(m.metadata #> '{decision,permission_request_id}' IS NOT NULL, false) FROM (
 	SELECT g.message_id FROM queued_messages h JOIN queued_messages g ON g.conversation_id = h.conversation_id AND g.agent_id = h.agent_id
 		AND (g.id = h.id OR (h.lease_until IS NOT NULL AND g.lease_until IS NOT NULL AND g.executor_id = h.executor_id AND g.claimed_at = h.claimed_at))
 	WHERE h.agent_id = $1::uuid AND h.message_id = $2::uuid AND (h.lease_until IS NOT NULL OR h.generation > 0)
@@ -122,6 +123,23 @@ func MessagesOfTurn(ctx context.Context, q pg.Querier, agent id.Participant, msg
 		return nil, fmt.Errorf("look for turn: %w", err)
 	}
 	return out, nil
+}
+
+// The call that was held is recorded beside its request.
+const heldCallSQL = `SELECT c.message_id, c.task_id FROM messages m
+	JOIN approvals a ON a.agent_id = $1::uuid AND a.id = CASE WHEN m.metadata #>> '{decision,permission_request_id}' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+		THEN (m.metadata #>> '{decision,permission_request_id}')::uuid END
+	JOIN tool_calls c ON c.agent_id = a.agent_id AND c.approval_id = a.id AND c.inserted_at BETWEEN a.inserted_at AND a.inserted_at + interval '5 minutes'
+	WHERE m.id = $2::uuid LIMIT 1`
+
+// HeldCall is the turn, or the task, in which the call was made about which a message tells
+// what was decided; zero ones when it is not known.
+func HeldCall(ctx context.Context, q pg.Querier, agent id.Participant, decision id.Message) (m id.Message, t id.Task, err error) {
+	err = q.QueryRow(ctx, heldCallSQL, agent, decision).Scan(&m, &t)
+	if err != nil && !pg.IsNotFound(err) {
+		return m, t, fmt.Errorf("look for call that was held: %w", err)
+	}
+	return m, t, nil
 }
 
 // A run that was resumed after a decision has that for its delivery, and goes on with
