@@ -139,9 +139,9 @@ func (r *reception) keep(ctx context.Context, m letter.Message) error {
 	})
 }
 
-// ErrHeld is another process of the identity that was given letters and does not take them, for instance one whose output nobody reads.
-// They wait for it; nobody else can have them meanwhile.
-var ErrHeld = errors.New("another program of this identity was given letters and does not take them")
+// ErrHeld is another process of the identity that is taking letters, and is slow with it or, when nobody reads its output, does not end.
+// Nobody else can have letters meanwhile.
+var ErrHeld = errors.New("another program of this identity holds the letters: it takes them slowly, or not at all")
 
 // heldFor is how long that may last before it is said.
 const heldFor = time.Minute
