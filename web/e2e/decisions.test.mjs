@@ -80,9 +80,10 @@ async function visit(path, options = {}) {
     const grantId = body.scope ? uuid(9000) : null;
     const done = { ...found, status: state === "denied" ? "denied" : "approved", state, grantId, decidedAt: iso(Date.now()), decidedBy: me.id };
     world.past = [pastRequest(0, done), ...(world.past ?? [])];
-    // As from a server nearby: the news is there before the answer.
-    server.user("permission_resolved", done);
-    await page.locator(`[data-request="${id}"]`).waitFor({ state: "detached" });
+    if (options.newsFirst) {
+      server.user("permission_resolved", done);
+      await page.locator(`[data-request="${id}"]`).waitFor({ state: "detached" });
+    }
     return answer(route, done);
   });
   await page.route("**/api/tasks/*/asks/*/answer", (route) => {
@@ -158,8 +159,9 @@ test("S1 an edit shows its change and sends the new input", async () => {
   await close();
 });
 
-test("S1 a yes for good says what it covers, and can be undone", async () => {
+test("S1 a yes for good says what it covers, and can be undone, though its news comes before its answer", async () => {
   const { page, answers, close } = await visit("/decisions", {
+    newsFirst: true,
     world: (w) => {
       w.requests = [request(1, "git status", { scopeKind: "exec", scopeFacet: "git status", scopes: ["once", "exact", "room", "pattern"] })];
     },

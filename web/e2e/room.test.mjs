@@ -321,3 +321,19 @@ for (const scheme of ["light", "dark"]) {
     });
   }
 }
+
+test("P8 who leaves a room is at the beginning again, though the news comes before the answer", async () => {
+  const { page, server, errors, close } = await visit(`/rooms/${ids.launch}`);
+  await page.route(`**/api/conversations/${ids.launch}/members/**`, async (route) => {
+    server.user("removed_from_conversation", { conversationId: ids.launch });
+    await page.getByText("This room is not there").waitFor();
+    await route.fulfill({ status: 204 });
+  });
+  await log(page).waitFor();
+  await page.keyboard.press("Control+i");
+  await page.getByRole("button", { name: "Leave room" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Leave room" }).click();
+  await page.waitForURL(`${site.url}/`);
+  assert.deepEqual(errors, []);
+  await close();
+});

@@ -89,10 +89,7 @@ export function GrantRow({ grant, ofAgent = false }: { grant: ApprovalGrant; ofA
         </p>
         <ErrorNote error={revoke.error} area="decisions" className="mt-2" />
       </div>
-      <Button
-        busy={revoke.isPending}
-        onClick={() => revoke.mutate(grant.id, { onSuccess: () => toast({ tone: "good", title: t("decisions.allowed.revoked") }) })}
-      >
+      <Button busy={revoke.isPending} onClick={() => said(revoke.mutateAsync(grant.id), t("decisions.allowed.revoked"))}>
         {t("decisions.allowed.revoke")}
       </Button>
     </li>
@@ -151,12 +148,17 @@ export function GivenRow({ given, ofAgent = false }: { given: CredentialRequest;
         </p>
         <ErrorNote error={forget.error} area="decisions" className="mt-2" />
       </div>
-      <Button
-        busy={forget.isPending}
-        onClick={() => forget.mutate(given.id, { onSuccess: () => toast({ tone: "good", title: t("decisions.credential.forgotten", { name }) }) })}
-      >
+      <Button busy={forget.isPending} onClick={() => said(forget.mutateAsync(given.id), t("decisions.credential.forgotten", { name }))}>
         {t("decisions.credential.forget")}
       </Button>
     </li>
+  );
+}
+
+/** Said also when the row is gone before the answer has come; a failure is shown in the row. */
+function said(done: Promise<unknown>, title: string): void {
+  void done.then(
+    () => toast({ tone: "good", title }),
+    () => undefined,
   );
 }

@@ -58,7 +58,11 @@ export function CredentialCard({ request, current = false, inRoom = false, handl
         onSubmit={(e) => {
           e.preventDefault();
           if (value.trim() === "") return;
-          fulfil.mutate({ id: request.id, value }, { onSuccess: () => toast({ tone: "good", title: t("decisions.credential.stored", { name }) }) });
+          // Said also when the news has taken this card away before the answer came; a failure is shown below.
+          void fulfil.mutateAsync({ id: request.id, value }).then(
+            () => toast({ tone: "good", title: t("decisions.credential.stored", { name }) }),
+            () => undefined,
+          );
           setValue("");
         }}
       >

@@ -261,7 +261,12 @@ function WayOut({ room, title, selfId, manage }: { room: Conversation; title: st
   const [asking, setAsking] = useState<"leave" | "delete" | null>(null);
   const leave = useRemoveMember(room.id);
   const remove = useDeleteRoom(room.id);
-  const gone = () => void navigate({ to: "/" });
+  // Not callbacks of `mutate`: the news that the room is gone often comes before the answer, and takes this away with its callbacks.
+  const go = (done: Promise<unknown>, failed: string) =>
+    void done.then(
+      () => navigate({ to: "/" }),
+      (e: unknown) => toast({ title: failed, detail: errorLine(e), tone: "bad" }),
+    );
   return (
     <div className="mt-6 flex flex-col items-start gap-1 border-line border-t pt-4">
       <Button variant="quiet" className="-ml-2" onClick={() => setAsking("leave")}>
@@ -281,12 +286,7 @@ function WayOut({ room, title, selfId, manage }: { room: Conversation; title: st
         hint={t("rooms.leaveHint", { room: title })}
         action={t("rooms.leave")}
         busy={leave.isPending}
-        onConfirm={() =>
-          leave.mutate(
-            { participantId: selfId, self: true },
-            { onSuccess: gone, onError: (e) => toast({ title: t("rooms.leaveFailed"), detail: errorLine(e), tone: "bad" }) },
-          )
-        }
+        onConfirm={() => go(leave.mutateAsync({ participantId: selfId, self: true }), t("rooms.leaveFailed"))}
       />
       <Confirm
         open={asking === "delete"}
@@ -295,12 +295,7 @@ function WayOut({ room, title, selfId, manage }: { room: Conversation; title: st
         hint={t("rooms.deleteHint", { room: title })}
         action={t("rooms.delete")}
         busy={remove.isPending}
-        onConfirm={() =>
-          remove.mutate(undefined, {
-            onSuccess: gone,
-            onError: (e) => toast({ title: t("rooms.deleteFailed"), detail: errorLine(e), tone: "bad" }),
-          })
-        }
+        onConfirm={() => go(remove.mutateAsync(), t("rooms.deleteFailed"))}
       />
     </div>
   );
