@@ -49,9 +49,6 @@ func OpenDesk(user spool.User, session string, now func() time.Time) (*Desk, err
 	return d, nil
 }
 
-// Session is the session's id as files have it.
-func (d *Desk) Session() string { return d.session }
-
 // Settings are those of the session's user.
 func (d *Desk) Settings() Settings { return d.settings }
 

@@ -17,10 +17,7 @@ var ErrBusy = errors.New("another process holds the lock")
 // pause is how often a held lock is asked for. The kernel could wait, but that wait could not be cancelled.
 const pause = 2 * time.Millisecond
 
-// Try locks an open file exclusively, without waiting. Closing the file gives the lock back. Errors: [ErrBusy].
-func Try(f *os.File) error { return try(f) }
-
-// Wait is [Try] until nobody else holds the lock or ctx ends.
+// Wait locks an open file exclusively, once nobody else holds the lock or ctx ends. Closing the file gives the lock back.
 func Wait(ctx context.Context, f *os.File) error {
 	err := try(f)
 	if !errors.Is(err, ErrBusy) {
