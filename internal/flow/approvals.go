@@ -24,7 +24,7 @@ type DecisionRooms interface {
 	// CreateConversation makes a room or finds the direct one.
 	CreateConversation(ctx context.Context, actor access.Actor, n NewConversation) (out view.Conversation, created bool, err error)
 	// AddMember gives somebody a seat, by the rights of the actor.
-	AddMember(ctx context.Context, actor access.Actor, conv id.Conversation, who id.Participant) (out view.Member, err error)
+	AddMemberTx(ctx context.Context, tx *pg.Tx, actor access.Actor, conv id.Conversation, who id.Participant) (out view.Member, err error)
 }
 
 // DecisionJobs puts what must happen into the transaction.

@@ -1,6 +1,7 @@
 package flow_test
 
 import (
+	"cmp"
 	"errors"
 	"testing"
 	"time"
@@ -270,5 +271,34 @@ func TestK3_AnAgentAsksForAMember(t *testing.T) {
 	}
 	if n := d.Count(`SELECT count(*) FROM member_requests WHERE status = 'expired'`); n != 1 {
 		t.Errorf("%d are expired", n)
+	}
+}
+
+// TestK3_AMemberIsLetInByTheDecisionThatStands: a yes that comes second gives no seat.
+func TestK3_AMemberIsLetInByTheDecisionThatStands(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	c := flow.ToolCaller{Agent: d.bot, Person: d.owner, Room: d.room}
+	for range 12 {
+		who := d.Person("Tove")
+		r, err := d.s.AskMember(t.Context(), c, d.room, who.ID, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		errs := make(chan error, 2)
+		for _, yes := range []bool{true, false} {
+			go func() {
+				_, err := d.s.ResolveMember(t.Context(), d.owner, r.ID, yes)
+				errs <- err
+			}()
+		}
+		first, second := <-errs, <-errs
+		if (first == nil) == (second == nil) || !fault.Is(cmp.Or(first, second), approval.ErrDecided.Code) {
+			t.Fatalf("two decisions: %v, %v", first, second)
+		}
+		if n := d.Count(`SELECT count(*) FROM member_requests r WHERE r.id = $1 AND (r.status = 'approved') = EXISTS (SELECT FROM conversation_members m
+			WHERE m.conversation_id = r.conversation_id AND m.participant_id = r.participant_id)`, r.ID); n != 1 {
+			t.Fatal("the seat does not follow the decision")
+		}
 	}
 }

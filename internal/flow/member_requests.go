@@ -111,12 +111,13 @@ func (s *Approvals) ResolveMember(ctx context.Context, actor access.Actor, mid i
 	to := approval.Denied
 	if yes {
 		to = approval.Approved
-		// The seat first: it may be given twice, and a decision without it would be lost.
-		if _, err := s.Rooms.AddMember(ctx, actor, r.ConversationID, r.ParticipantID); err != nil {
-			return out, err
-		}
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
+		if yes { // the room is locked before the request, as where a room is deleted
+			if _, err := s.Rooms.AddMemberTx(ctx, tx, actor, r.ConversationID, r.ParticipantID); err != nil {
+				return err
+			}
+		}
 		r, err := approval.LockMemberTx(ctx, tx, mid)
 		if err != nil {
 			return err

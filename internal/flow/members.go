@@ -20,35 +20,39 @@ func (c *Chat) AddMember(ctx context.Context, actor access.Actor, conv id.Conver
 		return c.JoinHuddle(ctx, actor, conv)
 	}
 	err = c.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
-		room, err := c.lock(ctx, tx, actor, conv)
-		if err != nil {
-			return err
-		}
-		if room.Closed() {
-			return access.ErrRoomClosed
-		}
-		if room.Type == chat.Direct {
-			return fault.New(fault.Invalid, "direct_room", "A direct conversation has exactly two members. Make a group instead.")
-		}
-		if err := access.AdminRoom(actor, facts(room.Room, room.role)); err != nil {
-			return err
-		}
-		if m, ok, err := view.MemberOf(ctx, tx, conv, who); err != nil || ok {
-			out = m
-			return err
-		}
-		known, err := view.Reachable(ctx, tx, actor.ID, actor.OwnerID, room.OrganizationID, []id.Participant{who})
-		if err != nil {
-			return err
-		}
-		if _, ok := known[who]; !ok {
-			return fault.New(fault.Invalid, "unknown_member", "This person or agent does not exist, or you may not add them.").
-				With("participantId", "unknown", "not known to you")
-		}
-		out, err = c.addTx(ctx, tx, room, who, chat.Member)
+		out, err = c.AddMemberTx(ctx, tx, actor, conv, who)
 		return err
 	})
 	return out, err
+}
+
+// AddMemberTx is AddMember within a transaction; it locks the room.
+func (c *Chat) AddMemberTx(ctx context.Context, tx *pg.Tx, actor access.Actor, conv id.Conversation, who id.Participant) (out view.Member, err error) {
+	room, err := c.lock(ctx, tx, actor, conv)
+	if err != nil {
+		return out, err
+	}
+	if room.Closed() {
+		return out, access.ErrRoomClosed
+	}
+	if room.Type == chat.Direct {
+		return out, fault.New(fault.Invalid, "direct_room", "A direct conversation has exactly two members. Make a group instead.")
+	}
+	if err := access.AdminRoom(actor, facts(room.Room, room.role)); err != nil {
+		return out, err
+	}
+	if m, ok, err := view.MemberOf(ctx, tx, conv, who); err != nil || ok {
+		return m, err
+	}
+	known, err := view.Reachable(ctx, tx, actor.ID, actor.OwnerID, room.OrganizationID, []id.Participant{who})
+	if err != nil {
+		return out, err
+	}
+	if _, ok := known[who]; !ok {
+		return out, fault.New(fault.Invalid, "unknown_member", "This person or agent does not exist, or you may not add them.").
+			With("participantId", "unknown", "not known to you")
+	}
+	return c.addTx(ctx, tx, room, who, chat.Member)
 }
 
 // addTx gives a seat in a locked room and tells everybody: the newcomer gets the
