@@ -102,7 +102,11 @@ async function visit(path, options = {}) {
     return answer(route, { id: "x", status: "fulfilled" });
   });
   await page.goto(site.url + path);
-  return { page, server, world, errors, answers, close };
+  const done = async () => {
+    await page.unrouteAll({ behavior: "wait" }); // an answer may still be on its way
+    await close();
+  };
+  return { page, server, world, errors, answers, close: done };
 }
 
 /** The hash of what the person saw goes with a yes. */
