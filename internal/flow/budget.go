@@ -67,7 +67,7 @@ func (g *Gateway) stopForToday(ctx context.Context, b turn.Budget) error {
 	if err != nil {
 		return err
 	}
-	if b.Stop == nil {
+	if !b.Asked() {
 		err := g.DB.InTx(ctx, func(ctx context.Context, tx *pg.Tx) error {
 			stop, err := turn.StopTx(ctx, tx, b)
 			if err != nil || stop == nil {

@@ -24,10 +24,11 @@ func (b *bench) spend(bot access.Actor, n int64) {
 	}
 }
 
+// stopOf waits for the open stop of an agent.
 func (b *bench) stopOf(bot access.Actor) (out id.BudgetStop) {
 	b.t.Helper()
-	b.until(1, `SELECT count(*) FROM budget_stops WHERE agent_id = $1`, bot.ID)
-	if err := b.DB.QueryRow(b.t.Context(), `SELECT id FROM budget_stops WHERE agent_id = $1`, bot.ID).Scan(&out); err != nil {
+	b.until(1, `SELECT count(*) FROM budget_stops WHERE agent_id = $1 AND status = 'pending'`, bot.ID)
+	if err := b.DB.QueryRow(b.t.Context(), `SELECT id FROM budget_stops WHERE agent_id = $1 AND status = 'pending'`, bot.ID).Scan(&out); err != nil {
 		b.t.Fatal(err)
 	}
 	return out
@@ -90,6 +91,53 @@ func TestS1_ABudgetStopsAnAgent(t *testing.T) {
 				t.Errorf("decided twice: %v", err)
 			}
 		})
+	}
+}
+
+// TestS1_ARaisedBudgetAsksAgain: a limit that was raised and is used up on the same day
+// too is another question, and so is one that is set again; there is one at a time.
+func TestS1_ARaisedBudgetAsksAgain(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	room := d.Room("direct", d.owner, d.bot)
+	limit := func(n int64) {
+		t.Helper()
+		if _, err := d.g.SetBudget(t.Context(), d.owner, d.bot.ID, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	raise := func(stop id.BudgetStop, to int64) {
+		t.Helper()
+		if _, err := d.g.ResolveStop(t.Context(), d.owner, stop, flow.BudgetAnswer{Decision: "raise", TokensPerDay: to}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit(1000)
+	s := d.join(d.bot, d.ex)
+	d.spend(d.bot, 1000)
+	first := d.stopOf(d.bot)
+	d.Say(d.owner, room, "one")
+	raise(first, 2000)
+	d.ack(d.bot, s.next())
+
+	d.spend(d.bot, 1000)
+	second := d.stopOf(d.bot)
+	if second == first {
+		t.Fatal("the answered question is asked again")
+	}
+	limit(500) // still over: it is asked already
+	d.g.ClaimNow(t.Context(), d.bot.ID)
+	if d.waits(d.owner) != 1 {
+		t.Errorf("%d questions wait", d.waits(d.owner))
+	}
+	d.Say(d.owner, room, "two")
+	raise(second, 3000)
+	d.ack(d.bot, s.next())
+
+	limit(1000) // below what was used, and answered before: now it is asked anew
+	d.g.ClaimNow(t.Context(), d.bot.ID)
+	if third := d.stopOf(d.bot); d.waits(d.owner) != 1 {
+		t.Errorf("%d questions wait, %v", d.waits(d.owner), third)
 	}
 }
 

@@ -19,12 +19,17 @@ type Budget struct {
 	Used         int64
 	Day          time.Time // a date
 	EndsAt       time.Time // of the day
-	Stop         *string   // what was said of today's stop: pending | continued | raised | lifted | kept; nil: it was not stopped
+	Stop         *string   // what was said of today's stop at this limit, or an open one at another, or that it goes on at any: pending | continued | raised | lifted | kept; nil: it was not stopped
 }
 
 // Over reports that nothing is begun any more today.
 func (b Budget) Over() bool {
 	return b.Used >= b.TokensPerDay && (b.Stop == nil || *b.Stop != Continued)
+}
+
+// Asked reports that its owner knows of the stop: it waits for an answer, or has one that stands.
+func (b Budget) Asked() bool {
+	return b.Stop != nil && *b.Stop != Raised && *b.Stop != Lifted
 }
 
 // What an owner says to a stop.
@@ -36,7 +41,8 @@ const (
 	Kept        = "kept"      // wait until tomorrow
 )
 
-// Stop is the day on which an agent had work and no tokens left.
+// Stop is the day on which an agent had work and no tokens left of its limit. A limit
+// that was raised and is reached too is another one; one that is set again asks again.
 type Stop struct {
 	ID           id.BudgetStop
 	AgentID      id.Participant
@@ -90,7 +96,7 @@ func Budgeted(ctx context.Context, q pg.Querier) ([]id.Participant, error) {
 	return pg.Column[id.Participant](ctx, q, "list budgets", queryBudgeted)
 }
 
-// StopTx notes that an agent is stopped for the day; nil when that is known.
+// StopTx notes that an agent is stopped for the day by its limit; nil when that is known.
 func StopTx(ctx context.Context, tx *pg.Tx, b Budget) (*Stop, error) {
 	return oneStop(ctx, tx, queryStop, b.AgentID, b.Day, b.TokensPerDay, b.Used, b.EndsAt)
 }
@@ -158,13 +164,16 @@ ON CONFLICT (agent_id) DO UPDATE SET tokens_per_day = excluded.tokens_per_day, z
 	queryBudget = `SELECT b.agent_id, b.tokens_per_day, b.zone, d.day, (d.day + 1)::timestamp AT TIME ZONE b.zone AS ends_at,
   (SELECT coalesce(sum(u.input_tokens + u.output_tokens + u.cache_write_tokens), 0)::bigint FROM usage_records u
     WHERE u.agent_id = b.agent_id AND u.inserted_at >= d.day::timestamp AT TIME ZONE b.zone) AS used,
-  (SELECT s.status FROM budget_stops s WHERE s.agent_id = b.agent_id AND s.day = d.day) AS stop
+  (SELECT s.status FROM budget_stops s WHERE s.agent_id = b.agent_id AND s.day = d.day AND (s.tokens_per_day = b.tokens_per_day OR s.status IN ('continued', 'pending'))
+    ORDER BY s.status = 'continued' DESC LIMIT 1) AS stop
 FROM agent_budgets b CROSS JOIN LATERAL (SELECT (now() AT TIME ZONE b.zone)::date AS day) d WHERE b.agent_id = $1::uuid`
 
 	queryBudgeted = `SELECT agent_id FROM agent_budgets`
 
-	queryStop = `INSERT INTO budget_stops (agent_id, day, tokens_per_day, used, expires_at) VALUES ($1::uuid, $2::date, $3::bigint, $4::bigint, $5::timestamptz)
-ON CONFLICT (agent_id, day) DO NOTHING RETURNING ` + stopColumns
+	queryStop = `INSERT INTO budget_stops (agent_id, day, tokens_per_day, used, expires_at) SELECT $1::uuid, $2::date, $3::bigint, $4::bigint, $5::timestamptz
+WHERE NOT EXISTS (SELECT 1 FROM budget_stops s WHERE s.agent_id = $1::uuid AND s.status = 'pending' AND s.expires_at > now())
+ON CONFLICT (agent_id, day, tokens_per_day) DO UPDATE SET status = 'pending', raised_to = NULL, decided_by = NULL, decided_at = NULL, used = excluded.used, inserted_at = now()
+WHERE budget_stops.status IN ('raised', 'lifted') RETURNING ` + stopColumns
 
 	queryLockStop = `SELECT ` + stopColumns + ` FROM budget_stops WHERE id = $1::uuid FOR UPDATE`
 
