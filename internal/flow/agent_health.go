@@ -183,7 +183,7 @@ func blockerOf(health json.RawMessage, now time.Time) *Blocker {
 
 // Turns lists an agent's finished turns: all of them for its owner, for a room
 // mate those of shared rooms.
-func (g *Gateway) Turns(ctx context.Context, actor access.Actor, aid id.Participant, before *time.Time, limit int) ([]view.FinishedTurn, error) {
+func (g *Gateway) Turns(ctx context.Context, actor access.Actor, aid id.Participant, below view.Mark[id.Turn], limit int) ([]view.FinishedTurn, error) {
 	a, err := view.OneAgent(ctx, g.DB, aid)
 	if err != nil {
 		return nil, err
@@ -194,7 +194,7 @@ func (g *Gateway) Turns(ctx context.Context, actor access.Actor, aid id.Particip
 	} else if ok, err := view.ShareRoom(ctx, g.DB, actor.ID, aid); err != nil || !ok {
 		return nil, orNotFound(err)
 	}
-	return view.FinishedTurns(ctx, g.DB, aid, before, limit, viewer)
+	return view.FinishedTurns(ctx, g.DB, aid, below, limit, viewer)
 }
 
 // Receipts tells members of a room what became of its messages.

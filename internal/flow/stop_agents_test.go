@@ -9,6 +9,7 @@ import (
 	"github.com/agntchat/agntchat/internal/flow"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/turn"
+	"github.com/agntchat/agntchat/internal/view"
 )
 
 // TestP6_StopOneAndAll: stop closes what runs and what waits, tells the bridges
@@ -179,15 +180,22 @@ func TestP5_CompleteOutcomes(t *testing.T) {
 	if n := b.Count(`SELECT uses FROM cli_tool_uses`); n != 2 {
 		t.Errorf("tool uses %d", n)
 	}
-	list, err := b.g.Turns(t.Context(), ada, bot.ID, nil, 10)
+	list, err := b.g.Turns(t.Context(), ada, bot.ID, view.Mark[id.Turn]{}, 10)
 	if err != nil || len(list) != 5 || list[0].Outcome != "answered" || list[0].InputTokens != 10 || list[1].ErrorCode == nil {
 		t.Fatalf("turns %+v, %v", list, err)
 	}
-	before := list[0].EndedAt
-	if list, err = b.g.Turns(t.Context(), ada, bot.ID, &before, 10); err != nil || len(list) != 4 {
-		t.Fatalf("older turns %d, %v", len(list), err)
+	// Turns that ended at one moment, as those of one batch, are all on one of two pages.
+	if _, err := b.DB.Exec(t.Context(), `UPDATE turns SET ended_at = $1`, list[0].EndedAt); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := b.g.Turns(t.Context(), b.Person("Eve"), bot.ID, nil, 10); fault.KindOf(err) != fault.NotFound {
+	if list, err = b.g.Turns(t.Context(), ada, bot.ID, view.Mark[id.Turn]{}, 2); err != nil || len(list) != 2 {
+		t.Fatalf("first page %d, %v", len(list), err)
+	}
+	below := view.Mark[id.Turn]{At: &list[1].EndedAt, ID: list[1].ID}
+	if list, err = b.g.Turns(t.Context(), ada, bot.ID, below, 10); err != nil || len(list) != 3 {
+		t.Fatalf("second page %d, %v", len(list), err)
+	}
+	if _, err := b.g.Turns(t.Context(), b.Person("Eve"), bot.ID, view.Mark[id.Turn]{}, 10); fault.KindOf(err) != fault.NotFound {
 		t.Fatalf("a stranger's look: %v", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/agntchat/agntchat/internal/httpx"
 	"github.com/agntchat/agntchat/internal/id"
 	"github.com/agntchat/agntchat/internal/present"
+	"github.com/agntchat/agntchat/internal/view"
 )
 
 // pathID is an id of the path; what is no id names nothing that exists.
@@ -35,6 +36,20 @@ func queryTime(r *http.Request, key string) (*time.Time, error) {
 		return nil, fault.New(fault.Invalid, "invalid", "The cursor is not a time.").With(key, "format", "must be a time as this server prints it, such as 2026-01-31T12:00:00.000000Z")
 	}
 	return &t, nil
+}
+
+// queryMark reads a cursor of two parts: before, a time, and beforeId, which names the
+// row among those of that moment and may be absent.
+func queryMark[T id.Parseable[T]](r *http.Request) (m view.Mark[T], err error) {
+	if m.At, err = queryTime(r, "before"); err != nil || m.At == nil {
+		return m, err
+	}
+	if s := r.URL.Query().Get("beforeId"); s != "" {
+		if m.ID, err = id.Parse[T](s); err != nil {
+			return m, fault.New(fault.Invalid, "invalid", "The cursor is not an id.").With("beforeId", "format", "not an id")
+		}
+	}
+	return m, nil
 }
 
 // onTask is the frame of a change of one task: its id and the body, of at most limit

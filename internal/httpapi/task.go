@@ -130,12 +130,12 @@ func joinOf(j *wire.TaskJoin) (*task.Join, error) {
 }
 
 // list reads ?status (repeated or a,b), conversationId, assignedTo, parentTaskId,
-// mine=true, before (updatedAt of the last one) and limit (50 at most).
+// mine=true, before and beforeId (updatedAt and id of the last one) and limit (50 at most).
 func (t Task) list(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	f := view.TaskFilter{Mine: q.Get("mine") == "true", Statuses: words(q["status"]), Limit: httpx.Limit(r, 50, 50) + 1}
 	var err error
-	if f.Before, err = queryTime(r, "before"); err != nil {
+	if f.Below, err = queryMark[id.Task](r); err != nil {
 		return err
 	}
 	bad := fault.New(fault.Invalid, "invalid", "A filter is not an id.")

@@ -31,12 +31,12 @@ func (t Turn) turns(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	before, err := queryTime(r, "before")
+	below, err := queryMark[id.Turn](r)
 	if err != nil {
 		return err
 	}
 	limit := httpx.Limit(r, 20, 100)
-	list, err := t.Gateway.Turns(r.Context(), httpx.Actor(r.Context()), aid, before, limit+1)
+	list, err := t.Gateway.Turns(r.Context(), httpx.Actor(r.Context()), aid, below, limit+1)
 	if err != nil {
 		return err
 	}

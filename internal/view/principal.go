@@ -100,8 +100,10 @@ type TurnMessage struct {
 	Decides    bool
 }
 
+const turnMessageColumns = `m.sender_id, coalesce(m.sender_kind, '') AS sender_kind, coalesce(m.metadata #> '{decision,permission_request_id}' IS NOT NULL, false) AS decides`
+
 // What one turn answers was claimed together, and ended together.
-const turnMessagesSQL = `SELECT x.message_id, m.sender_id, coalesce(m.sender_kind, ''), coalesce(m.metadata #> '{decision,permission_request_id}' IS NOT NULL, false) FROM (
+const turnMessagesSQL = `SELECT x.message_id AS id, ` + turnMessageColumns + ` FROM (
 	SELECT g.message_id FROM queued_messages h JOIN queued_messages g ON g.conversation_id = h.conversation_id AND g.agent_id = h.agent_id
 		AND (g.id = h.id OR (h.lease_until IS NOT NULL AND g.lease_until IS NOT NULL AND g.executor_id = h.executor_id AND g.claimed_at = h.claimed_at))
 	WHERE h.agent_id = $1::uuid AND h.message_id = $2::uuid AND (h.lease_until IS NOT NULL OR h.generation > 0)
@@ -114,15 +116,7 @@ const turnMessagesSQL = `SELECT x.message_id, m.sender_id, coalesce(m.sender_kin
 // about this one: also in a turn that was taken from it, for what ran there may still
 // be running. None: it has no such turn.
 func MessagesOfTurn(ctx context.Context, q pg.Querier, agent id.Participant, msg id.Message) ([]TurnMessage, error) {
-	rows, err := q.Query(ctx, turnMessagesSQL, agent, msg)
-	if err != nil {
-		return nil, fmt.Errorf("look for turn: %w", err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByPos[TurnMessage])
-	if err != nil {
-		return nil, fmt.Errorf("look for turn: %w", err)
-	}
-	return out, nil
+	return pg.Rows[TurnMessage](ctx, q, "look for turn", turnMessagesSQL, agent, msg)
 }
 
 // The call that was held is recorded beside its request.
@@ -214,7 +208,7 @@ func OpenMessage(ctx context.Context, q pg.Querier, agent id.Participant, room i
 	return m, nil
 }
 
-const openMessagesSQL = `SELECT q.message_id AS id, m.sender_id, coalesce(m.sender_kind, '') AS sender_kind FROM queued_messages q LEFT JOIN messages m ON m.id = q.message_id
+const openMessagesSQL = `SELECT q.message_id AS id, ` + turnMessageColumns + ` FROM queued_messages q LEFT JOIN messages m ON m.id = q.message_id
 	WHERE q.agent_id = $1::uuid AND q.lease_until IS NOT NULL ORDER BY q.seq LIMIT 500`
 
 // OpenMessages are what the agent's open turns answer, in whatever rooms.

@@ -44,8 +44,8 @@ type TaskFilter struct {
 	Conversation id.Conversation
 	Assignee     id.Participant
 	Parent       id.Task
-	Mine         bool       // asked for, made, or to be done by the viewer
-	Before       *time.Time // updated before: the cursor
+	Mine         bool          // asked for, made, or to be done by the viewer
+	Below        Mark[id.Task] // updatedAt
 	Limit        int
 }
 
@@ -60,7 +60,7 @@ const taskIDsSQL = `SELECT t.id FROM tasks t WHERE ($2::uuid IS NULL OR t.organi
 	AND ($5::uuid IS NULL OR t.conversation_id = $5::uuid OR t.work_conversation_id = $5::uuid)
 	AND ($6::uuid IS NULL OR EXISTS (SELECT 1 FROM task_assignees a WHERE a.task_id = t.id AND a.participant_id = $6::uuid))
 	AND ($7::uuid IS NULL OR t.parent_task_id = $7::uuid)
-	AND ($8::timestamptz IS NULL OR t.updated_at < $8::timestamptz)
+	AND ($8::timestamptz IS NULL OR t.updated_at < $8::timestamptz OR t.updated_at = $8::timestamptz AND t.id > $10::uuid)
 	ORDER BY t.updated_at DESC, t.id LIMIT $9::integer`
 
 // TaskIDs lists the tasks that a participant may see, newest change first.
@@ -68,7 +68,7 @@ func TaskIDs(ctx context.Context, q pg.Querier, viewer id.Participant, org id.Or
 	if f.Statuses == nil {
 		f.Statuses = []string{}
 	}
-	return pg.Column[id.Task](ctx, q, "list tasks", taskIDsSQL, viewer, org, f.Mine, f.Statuses, f.Conversation, f.Assignee, f.Parent, f.Before, f.Limit)
+	return pg.Column[id.Task](ctx, q, "list tasks", taskIDsSQL, viewer, org, f.Mine, f.Statuses, f.Conversation, f.Assignee, f.Parent, f.Below.At, f.Limit, f.Below.ID)
 }
 
 // TaskWork is the live side of a task: its lease, if it has one.

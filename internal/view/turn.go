@@ -33,14 +33,14 @@ type FinishedTurn struct {
 
 const turnsSQL = `SELECT t.id, t.conversation_id, t.message_id, t.answer_id, t.outcome, t.error_code, t.error_message, t.model, t.backend,
 	t.tool_calls, t.input_tokens, t.output_tokens, t.cache_read_tokens, t.duration_ms, t.queued_at, t.started_at, t.ended_at
-	FROM turns t WHERE t.agent_id = $1::uuid AND ($2::timestamptz IS NULL OR t.ended_at < $2::timestamptz)
+	FROM turns t WHERE t.agent_id = $1::uuid AND ($2::timestamptz IS NULL OR t.ended_at < $2::timestamptz OR t.ended_at = $2::timestamptz AND t.id > $5::uuid)
 	AND ($4::uuid IS NULL OR EXISTS (SELECT 1 FROM conversation_members s WHERE s.conversation_id = t.conversation_id AND s.participant_id = $4::uuid))
 	ORDER BY t.ended_at DESC, t.id LIMIT $3::integer`
 
-// FinishedTurns are an agent's turns, newest first, ended before the given time.
+// FinishedTurns are an agent's turns, newest first, below a mark (endedAt).
 // With a viewer only those in rooms that the viewer is a member of.
-func FinishedTurns(ctx context.Context, q pg.Querier, agent id.Participant, before *time.Time, limit int, viewer id.Participant) ([]FinishedTurn, error) {
-	return pg.Rows[FinishedTurn](ctx, q, "list turns", turnsSQL, agent, before, limit, viewer)
+func FinishedTurns(ctx context.Context, q pg.Querier, agent id.Participant, below Mark[id.Turn], limit int, viewer id.Participant) ([]FinishedTurn, error) {
+	return pg.Rows[FinishedTurn](ctx, q, "list turns", turnsSQL, agent, below.At, limit, viewer, below.ID)
 }
 
 // AgentOwner is what an agent is told about its owner.

@@ -66,7 +66,7 @@ type TaskJoin struct {
 	FiredAt *Time  `json:"firedAt"`
 }
 
-// Tasks is a page of tasks, newest change first; the cursor is the last one's updatedAt.
+// Tasks is a page of tasks, newest change first; the cursor is the last one's updatedAt and id.
 type Tasks struct {
 	Tasks   []Task `json:"tasks"`
 	HasMore bool   `json:"hasMore"`

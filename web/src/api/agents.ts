@@ -11,7 +11,6 @@ import type {
   LocalSetup,
   ModelCatalog,
   ModelConfig,
-  Timestamp,
   Turn,
 } from "./types";
 
@@ -87,9 +86,9 @@ export function unstickAgent(id: Id): Promise<{ message: string }> {
 
 const TURN_PAGE = 20;
 
-/** Newest first; `before` is the `endedAt` of the oldest turn held. */
-export function listTurns(id: Id, before?: Timestamp | undefined, signal?: AbortSignal | undefined): Promise<{ turns: Turn[]; hasMore: boolean }> {
-  return api.get(`${agent(id)}/turns`, { query: { limit: TURN_PAGE, before }, signal });
+/** Newest first; `below` is the oldest turn held. */
+export function listTurns(id: Id, below?: Turn | undefined, signal?: AbortSignal | undefined): Promise<{ turns: Turn[]; hasMore: boolean }> {
+  return api.get(`${agent(id)}/turns`, { query: { limit: TURN_PAGE, before: below?.endedAt, beforeId: below?.id }, signal });
 }
 
 export function modelCatalog(signal?: AbortSignal | undefined): Promise<ModelCatalog> {

@@ -1,6 +1,6 @@
 /** Tasks: what was asked for, who does it, how it stands (contract 4.8; docs/tasks.md). */
 import { api } from "./client";
-import type { Id, Task, TaskDetail, TaskJoin, Timestamp } from "./types";
+import type { Id, Task, TaskDetail, TaskJoin } from "./types";
 
 const one = (id: Id) => `/api/tasks/${encodeURIComponent(id)}`;
 
@@ -9,13 +9,20 @@ export interface TaskQuery {
   mine?: boolean | undefined;
   /** Only what this participant does. */
   who?: Id | undefined;
-  before?: Timestamp | undefined;
+  below?: Task | undefined;
 }
 
-/** Newest change first; `before` is the `updatedAt` of the last one held. */
+/** Newest change first; `below` is the last one held. */
 export function listTasks(q: TaskQuery, signal?: AbortSignal | undefined): Promise<{ tasks: Task[]; hasMore: boolean }> {
   return api.get("/api/tasks", {
-    query: { status: q.statuses?.join(","), mine: q.mine ? "true" : undefined, assignedTo: q.who, before: q.before, limit: 50 },
+    query: {
+      status: q.statuses?.join(","),
+      mine: q.mine ? "true" : undefined,
+      assignedTo: q.who,
+      before: q.below?.updatedAt,
+      beforeId: q.below?.id,
+      limit: 50,
+    },
     signal,
   });
 }

@@ -2591,7 +2591,7 @@ export interface TaskJoin {
   firedAt: Time | null;
 }
 
-/** Tasks is a page of tasks, newest change first; the cursor is the last one's updatedAt. */
+/** Tasks is a page of tasks, newest change first; the cursor is the last one's updatedAt and id. */
 export interface Tasks {
   tasks: Task[];
   hasMore: boolean;

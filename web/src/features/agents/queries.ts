@@ -2,7 +2,7 @@ import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tansta
 import * as agents from "#/api/agents";
 import { createConversation, getConversation } from "#/api/conversations";
 import { keys } from "#/api/keys";
-import type { Agent, Id } from "#/api/types";
+import type { Agent, Id, Turn } from "#/api/types";
 import { useHub } from "#/realtime/context";
 import { forgetKey, rememberKey } from "./freshKeys";
 
@@ -26,8 +26,8 @@ export function useTurns(id: Id) {
   return useInfiniteQuery({
     queryKey: keys.agents.turns(id),
     queryFn: ({ signal, pageParam }) => agents.listTurns(id, pageParam, signal),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (last) => (last.hasMore ? last.turns[last.turns.length - 1]?.endedAt : undefined),
+    initialPageParam: undefined as Turn | undefined,
+    getNextPageParam: (last) => (last.hasMore ? last.turns[last.turns.length - 1] : undefined),
   });
 }
 

@@ -18,9 +18,9 @@ type Page = { tasks: Task[]; hasMore: boolean };
 export function useTasks(filter: TaskFilter, who: Id | null) {
   return useInfiniteQuery({
     queryKey: keys.tasks.list(filter, who),
-    queryFn: ({ signal, pageParam }) => tasks.listTasks({ ...filterQuery(filter, who), before: pageParam }, signal),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (last: Page) => (last.hasMore ? last.tasks[last.tasks.length - 1]?.updatedAt : undefined),
+    queryFn: ({ signal, pageParam }) => tasks.listTasks({ ...filterQuery(filter, who), below: pageParam }, signal),
+    initialPageParam: undefined as Task | undefined,
+    getNextPageParam: (last: Page) => (last.hasMore ? last.tasks[last.tasks.length - 1] : undefined),
   });
 }
 
