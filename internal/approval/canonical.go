@@ -35,7 +35,7 @@ type Action struct {
 // {"input":<input>,"tool":<name>}, with one difference: a whole number is kept
 // digit for digit, however large, because two ids that differ only behind 2^53
 // must not look the same. Input that has no one meaning is refused: doubled keys,
-// half surrogate pairs, bytes that are no UTF-8, depth over 100. An empty input
+// numbers beyond what a float64 holds, half surrogate pairs, bytes that are no UTF-8, depth over 100. An empty input
 // reads as {}; one that is no object is refused (fault.Invalid).
 func NewAction(tool string, input json.RawMessage) (Action, error) {
 	if len(bytes.TrimSpace(input)) == 0 || string(bytes.TrimSpace(input)) == "null" {
@@ -213,16 +213,16 @@ func writeString(b *strings.Builder, s string) {
 // writeNumber keeps whole numbers as they are and writes others as ECMAScript
 // does (RFC 8785 3.2.2.3).
 func writeNumber(b *strings.Builder, s string) error {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsInf(f, 0) { // some programs read it as infinite, others digit for digit
+		return errors.New("a number is too large")
+	}
 	if !strings.ContainsAny(s, ".eE") {
 		if s == "-0" {
 			s = "0"
 		}
 		b.WriteString(s)
 		return nil
-	}
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || math.IsInf(f, 0) {
-		return errors.New("a number is too large")
 	}
 	if f == 0 {
 		b.WriteByte('0')

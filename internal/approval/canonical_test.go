@@ -76,7 +76,7 @@ func TestS1_HashIsOfTheExactAction(t *testing.T) {
 	if e := make("x", ``); e.Text != `{"input":{},"tool":"x"}` {
 		t.Errorf("no input: %s", e.Text)
 	}
-	for _, in := range []string{`[]`, `"x"`, `{"a":1,"a":2}`, `{"a":"` + strings.Repeat("x", approval.MaxAction) + `"}`} {
+	for _, in := range []string{`[]`, `"x"`, `{"a":1,"a":2}`, `{"a":` + strings.Repeat("2", 310) + `}`, `{"a":"` + strings.Repeat("x", approval.MaxAction) + `"}`} {
 		if _, err := approval.NewAction("Bash", json.RawMessage(in)); fault.KindOf(err) != fault.Invalid {
 			t.Errorf("%.30s: %v", in, err)
 		}
@@ -86,6 +86,7 @@ func TestS1_HashIsOfTheExactAction(t *testing.T) {
 func FuzzS1_Canonical(f *testing.F) {
 	f.Add([]byte(`{"a":[1,2.5,"x\u0000"],"b":{}}`))
 	f.Add([]byte(`"\ud83d\ude00"`))
+	f.Add([]byte(strings.Repeat("2", 310)))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		got, err := approval.Canonical(in)
 		if err != nil {
