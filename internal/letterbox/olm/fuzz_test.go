@@ -232,7 +232,7 @@ func FuzzConversation(f *testing.F) {
 	f.Fuzz(func(t *testing.T, moves []byte) {
 		r := chance(7)
 		_, _, a, b, _ := couple(t, r)
-		sides := [2]*side{{session: a}, {session: b}}
+		sides := [2]*side{newSide(a), newSide(b)}
 		for n, move := range moves[:min(len(moves), 400)] {
 			who := int(move>>5) & 1
 			from, to := sides[who], sides[1-who]
@@ -270,6 +270,16 @@ type sent struct {
 	opened bool
 }
 
+// newSide knows the chains that a session has seen before.
+func newSide(session *Session) *side {
+	s := &side{session: session, missing: map[key]int{}, next: map[key]uint32{}}
+	for _, c := range session.receiving {
+		s.chains = append(s.chains, c.ratchet)
+		s.missing[c.ratchet], s.next[c.ratchet] = len(c.skipped), c.index
+	}
+	return s
+}
+
 func (s *side) seal(t *testing.T, r *rand.ChaCha8, n int) {
 	t.Helper()
 	text := fmt.Sprint("message ", n)
@@ -293,9 +303,6 @@ func (s *side) seal(t *testing.T, r *rand.ChaCha8, n int) {
 func (s *side) receive(t *testing.T, from *side, i int) {
 	t.Helper()
 	m := &from.sent[i]
-	if s.next == nil {
-		s.missing, s.next = map[key]int{}, map[key]uint32{}
-	}
 	place := slices.Index(s.chains, m.chain)
 	certain := (place < 0 || len(s.chains)-place <= MaxChains-1) && s.missing[m.chain]+int(m.index) <= MaxSkipped
 	before := walked(s.session)
