@@ -504,6 +504,7 @@ test("S1 every kind of decision is walked and answered by keys alone, and what w
   await page.keyboard.press("d");
   const done = page.getByRole("region", { name: "Just decided" });
   await done.getByText("Denied by you").waitFor();
+  await page.waitForFunction((gone) => !document.querySelector(`[data-request="${gone}"]`), uuid(604));
   assert.equal(await id(), uuid(8001));
   await page.keyboard.press("a");
   await page.keyboard.type("s3cret");
